@@ -1,6 +1,7 @@
 package blackboard
 
 import (
+	"strconv"
 	"strings"
 	"time"
 )
@@ -65,6 +66,36 @@ const (
 	InstanceRunning  InstanceState = "running"
 	InstanceStopping InstanceState = "stopping"
 )
+
+// InstanceMove is a start or a stop of an instance, or a change of the settings of one that runs.
+type InstanceMove struct {
+	State    InstanceState
+	By       string    // the person
+	With     string    // the command: sett up
+	Settings *Settings // that are in force from now on; nil: they stay
+}
+
+// Settings are the settings of a sett.yml as the ledger has them: their names, and no values.
+type Settings struct {
+	Digest  string   // of all, with their values
+	Changed []string // dotted names of those that are not as before: budget.calls; at the first start none
+	Sett    string   // the build that reads them
+	Commit  string   // HEAD of the repository; empty: it has none
+	Approve []string // the types that wait for approval, with '*' for any characters
+	Branch  string   // that achieved goals land on; empty: none
+}
+
+// maxChanged is the number of names of changed settings that the ledger has.
+const maxChanged = 20
+
+// ChangedText returns the names of the changed settings as the ledger has them, with blanks between them. Behind the first
+// twenty is the number of the others: +7.
+func (s Settings) ChangedText() string {
+	if more := len(s.Changed) - maxChanged; more > 0 {
+		return strings.Join(s.Changed[:maxChanged], " ") + " +" + strconv.Itoa(more)
+	}
+	return strings.Join(s.Changed, " ")
+}
 
 // Running is a grant that a holder runs.
 type Running struct {

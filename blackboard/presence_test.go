@@ -1,6 +1,7 @@
 package blackboard
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -14,6 +15,19 @@ func TestLives(t *testing.T) {
 	} {
 		if got := Lives(now.Add(ahead), now); got != want {
 			t.Errorf("%s ahead: %v", ahead, got)
+		}
+	}
+}
+
+// The ledger has a bounded number of names.
+func TestChangedText(t *testing.T) {
+	var names []string
+	for range 27 {
+		names = append(names, "a.b")
+	}
+	for n, want := range map[int]string{0: "", 1: "a.b", 20: strings.TrimSpace(strings.Repeat("a.b ", 20)), 27: strings.Repeat("a.b ", 20) + "+7"} {
+		if got := (Settings{Changed: names[:n]}).ChangedText(); got != want {
+			t.Errorf("%d: %q", n, got)
 		}
 	}
 }

@@ -164,6 +164,8 @@ type Settlement struct {
 	Status    int           // of the provider's last answer; 0: none
 	Answer    string        // SHA-256 of the answer, in hex; empty: none
 	Reason    string        // of a call that failed
+	Asked     string        // the model that was asked, as its provider calls it; empty: unknown
+	Answerer  string        // the model that answered, where its provider names another one
 }
 
 // Spent sums up the settled calls of one model by one agent.

@@ -236,7 +236,7 @@ func TestUsersKeepTheRecords(t *testing.T) {
 	g.server = redistest.Start(t, append([]string{"--aclfile", g.file}, redistest.Durable...)...)
 	u := &url.URL{Scheme: "redis", User: url.UserPassword(AdminUser, adminPassword), Host: g.server.Addr()}
 	g.world = newWorld(t, &server{url: u.String()})
-	must(t, g.b.SetInstance(t.Context(), blackboard.InstanceRunning, "test"))
+	must(t, g.b.SetInstance(t.Context(), blackboard.InstanceMove{State: blackboard.InstanceRunning, By: "test"}))
 	g.server.Kill()
 	g.server.Restart()
 	if s, err := g.b.State(t.Context()); err != nil || s != blackboard.InstanceRunning {

@@ -162,7 +162,7 @@ func TestClusterMovesSlot(t *testing.T) {
 		if err := brief.People.PostGoal(w.ctx, goal("half"), "ann"); !errors.Is(err, blackboard.ErrUnavailable) {
 			t.Errorf("%s: a goal: %v", when, err)
 		}
-		err := brief.SetInstance(w.ctx, blackboard.InstanceRunning, "test")
+		err := brief.SetInstance(w.ctx, blackboard.InstanceMove{State: blackboard.InstanceRunning, By: "test"})
 		if !errors.Is(err, blackboard.ErrUnavailable) || !strings.Contains(err.Error(), "TRYAGAIN") {
 			t.Errorf("%s: a move: %v", when, err)
 		}

@@ -26,7 +26,7 @@ import (
 // ended and one that has work of every kind open.
 func history(w *world) (ended, going string) {
 	w.Helper()
-	must(w, w.b.SetInstance(w.ctx, blackboard.InstanceRunning, "ann"))
+	must(w, w.b.SetInstance(w.ctx, blackboard.InstanceMove{State: blackboard.InstanceRunning, By: "ann"}))
 	must(w, w.b.Cub.Hello(w.ctx, "a", blackboard.Presence{Incarnation: "i"}, time.Hour))
 	ended = w.endedGoal()
 	w.gates("Plan")
@@ -259,7 +259,7 @@ func TestExportImport(t *testing.T) {
 		history(w)
 		lines := w.export("")
 		to := fresh(t, otherKind(t))
-		must(t, to.b.SetInstance(to.ctx, blackboard.InstanceRunning, "bob"))
+		must(t, to.b.SetInstance(to.ctx, blackboard.InstanceMove{State: blackboard.InstanceRunning, By: "bob"}))
 		must(t, to.b.Cub.Hello(to.ctx, "a", blackboard.Presence{Incarnation: "other"}, time.Hour))
 		counts, err := to.imports(lines)
 		must(t, err)

@@ -177,13 +177,13 @@ func TestRequeueIsBounded(t *testing.T) {
 		for n := range 4 {
 			_, ref := w.start(claim, "a", "h")
 			if n == 1 {
-				must(t, w.b.SetInstance(w.ctx, blackboard.InstanceStopping, "test"))
+				must(t, w.b.SetInstance(w.ctx, blackboard.InstanceMove{State: blackboard.InstanceStopping, By: "test"}))
 			}
 			w.twice("hand back", func() error {
 				return w.b.Cub.Requeue(w.ctx, blackboard.HandBack{GrantRef: ref, Most: 3, Reason: "stopped"})
 			})
 			if n == 1 {
-				must(t, w.b.SetInstance(w.ctx, blackboard.InstanceRunning, "test"))
+				must(t, w.b.SetInstance(w.ctx, blackboard.InstanceMove{State: blackboard.InstanceRunning, By: "test"}))
 			}
 		}
 		_, ref := w.start(claim, "a", "h")

@@ -67,7 +67,7 @@ func TestImportKilled(t *testing.T) {
 		lines := from.export("")
 		want := from.dump()
 		w := fresh(t, s)
-		must(t, w.b.SetInstance(w.ctx, blackboard.InstanceRunning, "bob"))
+		must(t, w.b.SetInstance(w.ctx, blackboard.InstanceMove{State: blackboard.InstanceRunning, By: "bob"}))
 		before := len(w.events())
 		const step = 17
 		for at := 1; at < len(lines); at += step {
@@ -121,7 +121,7 @@ func TestImportLostReplies(t *testing.T) {
 		for lost := int64(1); ; lost++ {
 			w.raw("FLUSHALL")
 			b := openOptions(t, store.Options{URL: cut.url, Instance: "test", Backoff: time.Millisecond})
-			must(t, w.b.SetInstance(w.ctx, blackboard.InstanceRunning, "bob"))
+			must(t, w.b.SetInstance(w.ctx, blackboard.InstanceMove{State: blackboard.InstanceRunning, By: "bob"}))
 			before := cut.cuts.Load()
 			cut.left.Store(lost)
 			counts, err := archive.Import(w.ctx, b, bytes.NewBufferString(strings.Join(lines, "")), archive.ImportOptions{Token: newID(), By: "ann", Part: 40})
@@ -150,7 +150,7 @@ func TestImportInterrupted(t *testing.T) {
 		w := fresh(t, s)
 		interrupted := func(left int64, when func() bool) (lost bool, err error) {
 			w.raw("FLUSHALL")
-			must(t, w.b.SetInstance(w.ctx, blackboard.InstanceRunning, "bob"))
+			must(t, w.b.SetInstance(w.ctx, blackboard.InstanceMove{State: blackboard.InstanceRunning, By: "bob"}))
 			ctx, interrupt := context.WithCancel(w.ctx)
 			defer interrupt()
 			before, cut := w.dump(), startCutter(t, s)

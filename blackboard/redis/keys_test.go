@@ -32,7 +32,7 @@ func golden(t *testing.T, name, got string) {
 func TestKeysHaveThePrefix(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {
 		w := newWorld(t, s)
-		must(t, w.b.SetInstance(w.ctx, blackboard.InstanceRunning, "ann"))
+		must(t, w.b.SetInstance(w.ctx, blackboard.InstanceMove{State: blackboard.InstanceRunning, By: "ann"}))
 		must(t, w.b.Cub.Hello(w.ctx, "a}:{", blackboard.Presence{Incarnation: "i"}, 0))
 		claim := w.granted(blackboard.PhaseExclusive, "a}:{", "b")
 		w.finish(claim, "a}:{", blackboard.Question, "Type: {odd}\n", "?")

@@ -200,7 +200,7 @@ func TestLandingIsTriedAgain(t *testing.T) {
 		}
 		f := failure(goal, blackboard.TypeAgentRemoved)
 		w.lands(goal, blackboard.Landing{State: blackboard.LandingNone}, func(s *blackboard.LandingStep) { s.Over, s.Artefact = true, &f })
-		must(t, w.b.SetInstance(w.ctx, blackboard.InstanceStopping, "test"))
+		must(t, w.b.SetInstance(w.ctx, blackboard.InstanceMove{State: blackboard.InstanceStopping, By: "test"}))
 		w.refuses("stopping", blackboard.ErrStopping, retry(goal, f.ID, "w3"))
 		if wf := w.workflow(goal); wf.Status != blackboard.WorkflowFailed || wf.FailureID != f.ID {
 			t.Errorf("at the end: %+v", wf)

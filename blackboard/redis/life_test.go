@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"fmt"
 	"testing"
 
 	"sett/blackboard"
@@ -208,6 +209,53 @@ func TestTerminateWithFailure(t *testing.T) {
 	})
 }
 
+// The ledger has the person and the names of the settings for each start, and for each change of an instance that runs. A gate has
+// the person that wants it.
+func TestSettingsAreRecorded(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		up := func(by, digest, sett string, approve []string, changed ...string) error {
+			return w.b.SetInstance(w.ctx, blackboard.InstanceMove{State: blackboard.InstanceRunning, By: by, With: "sett up",
+				Settings: &blackboard.Settings{Digest: digest, Changed: changed, Sett: sett, Commit: "c0ffee", Approve: approve, Branch: "main"}})
+		}
+		last := func(want string) {
+			t.Helper()
+			e := w.lastEvent()
+			if got := fmt.Sprintf("%s %s>%s %v", e.Kind, e.From, e.To, e.Attributes); got != want {
+				t.Errorf("ledger %s\nwant   %s", got, want)
+			}
+		}
+		w.twice("the first", func() error { return up("ann", "d1", "v1", []string{"A"}) })
+		last("instance >running map[by:ann commit:c0ffee sett:v1 settings:d1 with:sett up]")
+		must(t, w.b.Leader.Enact(w.ctx, w.epoch, []string{"A"}, ""))
+		last("policy > map[approve:A by:ann setting:approve settings:d1]")
+		must(t, w.b.Leader.SetLanding(w.ctx, w.epoch, "main"))
+		last("policy > map[by:ann land:main setting:land settings:d1]")
+
+		w.twice("a change while it runs", func() error { return up("mallory", "d2", "v1", nil, "approve", "budget.calls") })
+		last("instance running>running map[by:mallory changed:approve budget.calls commit:c0ffee sett:v1 settings:d2 with:sett up]")
+		must(t, w.b.Leader.Enact(w.ctx, w.epoch, nil, ""))
+		last("policy >none map[by:mallory setting:approve settings:d2]")
+		must(t, w.b.Leader.SetLanding(w.ctx, w.epoch, ""))
+		last("policy >none map[setting:land]") // not by the settings that mallory brought
+
+		w.twice("another sett", func() error { return up("bob", "d2", "v2", nil) })
+		last("instance running>running map[by:bob commit:c0ffee sett:v2 settings:d2 with:sett up]")
+		must(t, up("bob", "d3", "v2", nil))
+		last("instance running>running map[by:bob changed:unknown commit:c0ffee sett:v2 settings:d3 with:sett up]")
+
+		w.twice("restart", func() error { return w.b.Restart(w.ctx, "r1", "usage", "usage", "eve") })
+		if e := w.lastEvent(); e.Agent != "usage" {
+			t.Errorf("restart: %+v", e)
+		}
+		last("instance >restart map[by:eve part:usage with:sett restart]")
+		must(t, w.b.SetInstance(w.ctx, blackboard.InstanceMove{State: blackboard.InstanceStopping, By: "ann", With: "sett down"}))
+		last("instance >stopping map[by:ann with:sett down]")
+		must(t, up("ann", "d3", "v2", nil))
+		last("instance >running map[by:ann commit:c0ffee sett:v2 settings:d3 with:sett up]")
+	})
+}
+
 // While the instance stops, nothing new begins; what runs may end.
 func TestStopping(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {
@@ -217,10 +265,14 @@ func TestStopping(t *testing.T) {
 		if state != "" {
 			t.Errorf("state before it was set: %q", state)
 		}
-		w.twice("running", func() error { return w.b.SetInstance(w.ctx, blackboard.InstanceRunning, "ann") })
+		w.twice("running", func() error {
+			return w.b.SetInstance(w.ctx, blackboard.InstanceMove{State: blackboard.InstanceRunning, By: "ann"})
+		})
 		claim := w.granted(blackboard.PhaseParallel, "a", "b")
 		c, ref := w.run(claim, "a")
-		w.twice("stopping", func() error { return w.b.SetInstance(w.ctx, blackboard.InstanceStopping, "ann") })
+		w.twice("stopping", func() error {
+			return w.b.SetInstance(w.ctx, blackboard.InstanceMove{State: blackboard.InstanceStopping, By: "ann"})
+		})
 		state, err = w.b.State(w.ctx)
 		must(t, err)
 		if state != blackboard.InstanceStopping {
@@ -232,10 +284,12 @@ func TestStopping(t *testing.T) {
 			return err
 		})
 		must(t, w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: ref, Artefact: result(c, "a", blackboard.Standard, "Code", "")}))
-		must(t, w.b.SetInstance(w.ctx, blackboard.InstanceRunning, "ann"))
+		must(t, w.b.SetInstance(w.ctx, blackboard.InstanceMove{State: blackboard.InstanceRunning, By: "ann"}))
 		w.run(claim, "b")
 
 		w.raw("HSET", w.b.c.Keys.Instance(), "schema", "0")
-		w.refuses("another schema", blackboard.ErrRefused, func() error { return w.b.SetInstance(w.ctx, blackboard.InstanceStopping, "ann") })
+		w.refuses("another schema", blackboard.ErrRefused, func() error {
+			return w.b.SetInstance(w.ctx, blackboard.InstanceMove{State: blackboard.InstanceStopping, By: "ann"})
+		})
 	})
 }

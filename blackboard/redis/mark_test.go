@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -77,6 +78,19 @@ func TestLostBoard(t *testing.T) {
 				must(t, err)
 				if adopted.Adopted <= before.Adopted && adopted.ID == before.ID {
 					t.Errorf("adopted as %+v after %+v", adopted, before)
+				}
+				var e blackboard.Event
+				for _, one := range w.events() {
+					if one.Kind == blackboard.EventSettled {
+						e = one
+					}
+				}
+				want := map[string]string{"by": "a person", "mark": adopted.ID, "entries": strconv.FormatInt(adopted.Entries-1, 10),
+					"known_entries": strconv.FormatInt(before.Entries, 10), "known_last": before.Last}
+				for name, value := range want {
+					if e.Reason != "adopted" || e.Attributes[name] != value || e.Attributes["loss"] == "" || how == blackboard.LossForeign && e.Attributes["known_mark"] != "mine" {
+						t.Errorf("%s: want %s in %+v", name, value, e)
+					}
 				}
 				if how == blackboard.LossForeign {
 					if adopted.ID != "another" {

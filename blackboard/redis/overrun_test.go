@@ -34,7 +34,7 @@ func overrun(t *testing.T, name, script string) *overran {
 		make(chan blackboard.Overrun, 16), make(chan error, 64)}
 	s.admin = (&url.URL{Scheme: "redis", User: url.UserPassword(AdminUser, adminPassword), Host: s.Addr()}).String()
 	b := open(t, s.admin)
-	must(t, b.SetInstance(testContext(t), blackboard.InstanceRunning, "test"))
+	must(t, b.SetInstance(testContext(t), blackboard.InstanceMove{State: blackboard.InstanceRunning, By: "test"}))
 	attacker := dial(t, s.Addr())
 	if got := attacker.say("AUTH", AgentUser("a"), AgentPassword(adminPassword, "a")); got != "+OK" {
 		t.Fatal(got)

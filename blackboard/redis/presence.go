@@ -17,7 +17,7 @@ import (
 // when not empty, is a prefix of the holder's name that only one running process can have:
 // a holder with the same seat takes over at once from the one before.
 func (b Leader) TakeLead(ctx context.Context, holder, seat string, lease time.Duration) (lead blackboard.Lead, wait time.Duration, err error) {
-	r, err := b.c.DoMarked(ctx, "lead", holder, store.Micros(lease), seat)
+	r, err := b.c.DoMarked(ctx, "lead", holder, store.Micros(lease), seat, b.c.Options.Sett)
 	if err != nil {
 		return blackboard.Lead{}, 0, fmt.Errorf("take the lead: %w", err)
 	}
@@ -97,11 +97,22 @@ func (b Roster) Agents(ctx context.Context) (map[string]blackboard.Presence, err
 // ServerTime returns the blackboard's clock, by which all its times are.
 func (b *Board) ServerTime(ctx context.Context) (time.Time, error) { return b.c.Now(ctx) }
 
-// SetInstance records that the instance runs or is being stopped, and the person or role.
-// ErrRefused when its records were written by a sett with another schema.
-func (b *Board) SetInstance(ctx context.Context, s blackboard.InstanceState, by string) error {
-	r, err := b.c.Do(ctx, "instance", string(s), by, store.SchemaVersion)
-	return store.Done(r, err, "mark instance %s %s", b.c.Options.Instance, s)
+// SetInstance records that the instance runs or is being stopped, the person, and the settings that are in force from now
+// on. ErrRefused when its records were written by a sett with another schema.
+func (b *Board) SetInstance(ctx context.Context, m blackboard.InstanceMove) error {
+	args := []string{string(m.State), m.By, store.SchemaVersion, m.With, "", "", "", "", "", ""}
+	if s := m.Settings; s != nil {
+		args = append(args[:4], s.Digest, s.ChangedText(), s.Sett, s.Commit, between(s.Approve), s.Branch)
+	}
+	r, err := b.c.Do(ctx, "instance", args...)
+	return store.Done(r, err, "mark instance %s %s", b.c.Options.Instance, m.State)
+}
+
+// Restart records that a person restarts a part of the instance, and its agent (empty: it is none). The id is that of the
+// restart.
+func (b *Board) Restart(ctx context.Context, id, part, agent, by string) error {
+	r, err := b.c.Do(ctx, "restart", id, part, agent, by)
+	return store.Done(r, err, "record the restart of %s", part)
 }
 
 // State returns the instance's state; empty before it was ever set.

@@ -243,7 +243,7 @@ func TestRetryRefused(t *testing.T) {
 		w.refuses("a claim that is complete", blackboard.ErrRefused, func() error { return w.b.People.Retry(w.ctx, claim, newID(), "ann", "") })
 		failed := w.granted(blackboard.PhaseExclusive, "a")
 		w.fail(failed, "a")
-		must(t, w.b.SetInstance(w.ctx, blackboard.InstanceStopping, "ann"))
+		must(t, w.b.SetInstance(w.ctx, blackboard.InstanceMove{State: blackboard.InstanceStopping, By: "ann"}))
 		w.refuses("while it is stopping", blackboard.ErrStopping, func() error { return w.b.People.Retry(w.ctx, failed, newID(), "ann", "") })
 	})
 }

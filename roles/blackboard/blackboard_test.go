@@ -87,7 +87,7 @@ func TestServes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.SetInstance(t.Context(), blackboard.InstanceRunning, "test"); err != nil {
+	if err := b.SetInstance(t.Context(), blackboard.InstanceMove{State: blackboard.InstanceRunning, By: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := dial(t, addr, "wrong"); err == nil {
@@ -118,7 +118,7 @@ func TestRepairsAndRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range []blackboard.InstanceState{blackboard.InstanceRunning, blackboard.InstanceStopping} {
-		if err := b.SetInstance(t.Context(), s, "test"); err != nil {
+		if err := b.SetInstance(t.Context(), blackboard.InstanceMove{State: s, By: "test"}); err != nil {
 			t.Fatal(err)
 		}
 	}

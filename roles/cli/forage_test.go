@@ -153,7 +153,7 @@ func TestForageRefuses(t *testing.T) {
 	s.git("add", "-A")
 	s.git("commit", "-q", "-m", "second")
 	s.staff()
-	s.Must(s.board.SetInstance(t.Context(), blackboard.InstanceStopping, "test"))
+	s.Must(s.board.SetInstance(t.Context(), blackboard.InstanceMove{State: blackboard.InstanceStopping, By: "test"}))
 	refused(role.NotFound, "is being stopped and takes no new goals\nsett -C ", "x")
 	if ids, err := s.board.Index.Goals(t.Context(), 0); err != nil || len(ids) > 0 {
 		t.Errorf("goals %v, %v", ids, err)
@@ -277,7 +277,7 @@ func TestForageBase(t *testing.T) {
 // A goal that is refused leaves nothing in the store.
 func TestForageRefusedLeavesNoRef(t *testing.T) {
 	s := newStage(t)
-	s.Must(s.board.SetInstance(t.Context(), blackboard.InstanceStopping, "test"))
+	s.Must(s.board.SetInstance(t.Context(), blackboard.InstanceMove{State: blackboard.InstanceStopping, By: "test"}))
 	if _, _, err := s.run("forage", "x"); role.CodeOf(err) != role.NotFound {
 		t.Errorf("posted: %v", err)
 	}

@@ -226,7 +226,7 @@ func (c *ledgerImportCmd) Run(a *app) error {
 		if err := instance.AdoptBoard(a.ctx, a.at, at, b); err != nil {
 			return err
 		}
-		if err := b.Control.SetInstance(a.ctx, blackboard.InstanceRunning, "sett ledger import"); err != nil {
+		if err := b.Control.SetInstance(a.ctx, blackboard.InstanceMove{State: blackboard.InstanceRunning, By: a.at.Who(), With: "sett ledger import"}); err != nil {
 			return err
 		}
 	}

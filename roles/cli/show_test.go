@@ -174,7 +174,7 @@ var waitCases = map[string]struct {
 	}},
 	"claim while it stops": {blackboard.WaitClaim, "orchestrator", "(the instance is stopping)", func(s *stage) string {
 		id := s.Goal("the goal")
-		s.Must(s.board.SetInstance(s.t.Context(), blackboard.InstanceStopping, "anna"))
+		s.Must(s.board.SetInstance(s.t.Context(), blackboard.InstanceMove{State: blackboard.InstanceStopping, By: "anna"}))
 		return id
 	}},
 	"approval": {blackboard.WaitApproval, "writer", " of writer needs approval", func(s *stage) string {

@@ -126,7 +126,7 @@ func TestRetry(t *testing.T) {
 	_, bidding, _ := s.asks("paint it", "which?")
 	s.refuses(role.Failed, "it has not failed", "retry", bidding)
 	s.staff()
-	s.Must(s.board.SetInstance(t.Context(), blackboard.InstanceStopping, "test"))
+	s.Must(s.board.SetInstance(t.Context(), blackboard.InstanceMove{State: blackboard.InstanceStopping, By: "test"}))
 	_, claim, _ = s.failsLate(goal)
 	s.refuses(role.NotFound, "is being stopped", "retry", claim)
 }

@@ -151,7 +151,7 @@ func TestPageActsOnceUp(t *testing.T) {
 		return p.whole(http.MethodPost, path, `{"text":"red"}`, "Idempotency-Key", key, "Content-Type", "application/json")
 	}
 	answer := "answer/" + ids["question"]
-	s.Must(s.board.SetInstance(t.Context(), blackboard.InstanceStopping, "sett down"))
+	s.Must(s.board.SetInstance(t.Context(), blackboard.InstanceMove{State: blackboard.InstanceStopping, By: "sett down"}))
 	if status, body := act(answer, "one"); status != http.StatusServiceUnavailable || !strings.Contains(body, `"error":"instance stage is not running","hint":"sett `) || !strings.Contains(body, `"exit_code":3`) {
 		t.Errorf("down: %d %s", status, body)
 	}
@@ -163,7 +163,7 @@ func TestPageActsOnceUp(t *testing.T) {
 	if status, body := act("retry/"+claim, "two"); status != http.StatusServiceUnavailable || !strings.Contains(body, "is being stopped") {
 		t.Errorf("stopping: %d %s", status, body)
 	}
-	s.Must(s.board.SetInstance(t.Context(), blackboard.InstanceRunning, "sett up"))
+	s.Must(s.board.SetInstance(t.Context(), blackboard.InstanceMove{State: blackboard.InstanceRunning, By: "sett up"}))
 	for path, key := range map[string]string{answer: "one", "retry/" + claim: "two"} {
 		if status, body := act(path, key); status != http.StatusOK {
 			t.Errorf("%s once it runs: %d %s", path, status, body)

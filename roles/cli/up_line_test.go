@@ -18,13 +18,13 @@ import (
 func TestDownWithOwnRedis(t *testing.T) {
 	s := newStage(t)
 	goal := s.Goal("the goal")
-	s.Must(s.board.SetInstance(t.Context(), blackboard.InstanceStopping, "sett down"))
+	s.Must(s.board.SetInstance(t.Context(), blackboard.InstanceMove{State: blackboard.InstanceStopping, By: "sett down"}))
 	for _, args := range [][]string{
 		{"goals"}, {"wait", "@last"}, {"forage", "--goal", "x"}, {"retry", goal}, {"questions", "--wait"}, {"answer", goal, "x"}, {"watch"},
 	} {
 		s.refuses(role.NotFound, "instance stage is not running", args...)
 	}
-	s.Must(s.board.SetInstance(t.Context(), blackboard.InstanceRunning, "sett up"))
+	s.Must(s.board.SetInstance(t.Context(), blackboard.InstanceMove{State: blackboard.InstanceRunning, By: "sett up"}))
 	_, _, err := s.run("goals")
 	s.Must(err)
 	// All is dead, and nothing is left that would bring it back.

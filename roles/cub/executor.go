@@ -128,7 +128,7 @@ func (x *executor) request(claim string) blackboard.StartRequest {
 	return blackboard.StartRequest{
 		Claim: claim, Agent: x.settings.Agent, Holder: x.settings.Incarnation,
 		Ran: blackboard.Ran{
-			Image: x.settings.Image, Program: x.program.Digest(), Config: x.settings.ConfigDigest, Sett: x.env.Build.Version,
+			Image: x.settings.Image, Program: x.program.Digest(), Config: x.settings.ConfigDigest, Sett: x.env.Build.Name(),
 			Pin: x.settings.PinDigest,
 		},
 	}

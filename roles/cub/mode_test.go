@@ -159,7 +159,7 @@ func TestInstanceIsStopping(t *testing.T) {
 	t.Parallel()
 	c := newClan(t)
 	claim := c.work("worker", blackboard.PhaseExclusive, "goal")
-	must(t, c.board.SetInstance(c.ctx, blackboard.InstanceStopping, "test"))
+	must(t, c.board.SetInstance(c.ctx, blackboard.InstanceMove{State: blackboard.InstanceStopping, By: "test"}))
 	r := c.start("worker", vars{env.Command: shell("touch ran")})
 	r.log.await(t, "instance is stopping: left in the queue", "claim", claim)
 	r.stop()

@@ -96,8 +96,9 @@ func (c *call) passWhole(g *got) {
 	_, _ = c.hash.Write(g.head)
 	if g.status < 300 {
 		c.text = int64(len(g.head))
-		if at, err := fields(g.head, "usage"); err == nil {
+		if at, err := fields(g.head, "usage", "model"); err == nil {
 			c.used.read(c.q.api, part(g.head, at, "usage"))
+			c.used.from(part(g.head, at, "model"))
 			c.whole = len(g.head) > 0
 		} else if len(g.head) > 0 {
 			c.reason = "the answer is no JSON object"

@@ -38,7 +38,10 @@ func (c *call) settle() {
 	if !c.reserved {
 		return
 	}
-	end := blackboard.Settlement{Usage: usage, Estimated: estimated, Took: took, Status: c.status, Reason: c.s.mask.text(c.reason)}
+	end := blackboard.Settlement{Usage: usage, Estimated: estimated, Took: took, Status: c.status, Reason: c.s.mask.text(c.reason), Asked: c.up.Model.Model}
+	if said := c.s.mask.text(c.used.model); said != end.Asked {
+		end.Answerer = said
+	}
 	if c.up.Price != nil {
 		end.Cost, end.Priced = c.up.Price.Cost(usage), true
 	}

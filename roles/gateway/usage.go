@@ -13,6 +13,19 @@ type counted struct {
 	model.Usage
 	input  bool // the counts of the input are known
 	output bool // that of the output is
+
+	model string // that answered, as the provider names it; empty: it did not say
+}
+
+// mostName bounds the name of a model, in bytes.
+const mostName = 200
+
+// from takes in the name of the model that answered.
+func (c *counted) from(text []byte) {
+	var name string
+	if json.Unmarshal(text, &name) == nil && name != "" && len(name) <= mostName {
+		c.model = name
+	}
 }
 
 // wireUsage has the fields of all three APIs; no two APIs mean different things by one.
@@ -108,7 +121,7 @@ func (c *counted) event(api model.API, data []byte) (only, last bool) {
 	if !hasUsage && !bytes.Contains(data, []byte(`"message_stop"`)) && !bytes.Contains(data, []byte(`"response.`)) {
 		return false, false
 	}
-	at, err := fields(data, "type", "usage", "message", "response", "choices")
+	at, err := fields(data, "type", "usage", "message", "response", "choices", "model")
 	if err != nil {
 		return false, false
 	}
@@ -120,6 +133,7 @@ func (c *counted) event(api model.API, data []byte) (only, last bool) {
 			return false, false
 		}
 		c.read(api, usage)
+		c.from(part(data, at, "model"))
 		choices := bytes.TrimSpace(bytes.Trim(part(data, at, "choices"), "[]"))
 		return len(choices) == 0, false
 	case model.Messages:
@@ -138,13 +152,14 @@ func (c *counted) event(api model.API, data []byte) (only, last bool) {
 	return false, false
 }
 
-// inner takes in the usage of the object that an event carries.
+// inner takes in the usage and the model of the object that an event carries.
 func (c *counted) inner(api model.API, object []byte) {
 	if len(object) == 0 {
 		return
 	}
-	if at, err := fields(object, "usage"); err == nil {
+	if at, err := fields(object, "usage", "model"); err == nil {
 		c.read(api, part(object, at, "usage"))
+		c.from(part(object, at, "model"))
 	}
 }
 

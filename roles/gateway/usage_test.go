@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"sett/blackboard"
 	"sett/contract/env"
 	"sett/contract/model"
 )
@@ -69,5 +70,44 @@ func TestOutputOfManyCopies(t *testing.T) {
 	}
 	if len(p.mock.Requests()) > 0 {
 		t.Error("it went to the provider")
+	}
+}
+
+// TestModelThatAnswered: the ledger has the name by which the provider was asked, and the one that it answers with where that is
+// another, in all APIs.
+func TestModelThatAnswered(t *testing.T) {
+	t.Parallel()
+	for api, answers := range map[model.API][2]string{ // whole, and the last events of a stream
+		model.Chat: {`{"model":"other","choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1}}`,
+			"data: {\"model\":\"other\",\"choices\":[],\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":1}}\n\ndata: [DONE]\n\n"},
+		model.Messages: {`{"model":"other","content":[],"usage":{"input_tokens":1,"output_tokens":1}}`,
+			"data: {\"type\":\"message_start\",\"message\":{\"model\":\"other\",\"usage\":{\"input_tokens\":1,\"output_tokens\":1}}}\n\ndata: {\"type\":\"message_stop\"}\n\n"},
+		model.Responses: {`{"model":"other","output":[],"usage":{"input_tokens":1,"output_tokens":1}}`,
+			"data: {\"type\":\"response.completed\",\"response\":{\"model\":\"other\",\"usage\":{\"input_tokens\":1,\"output_tokens\":1}}}\n\n"},
+	} {
+		for i, answer := range answers {
+			for asked, want := range map[string]string{"real-model": "other", "other": ""} {
+				provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					w.Header().Set("Content-Type", []string{"application/json", "text/event-stream"}[i])
+					_, _ = io.WriteString(w, answer)
+				}))
+				p := newPlace(t, func(g *env.Gateway) {
+					g.Models[0].BaseURL, g.Models[0].API, g.Models[0].Model = provider.URL, api, asked
+				})
+				if got := p.ask(ask{api: api, stream: i == 1}); got.status != http.StatusOK {
+					t.Fatalf("%s: %v", answer, got)
+				}
+				provider.Close()
+				p.server.settling.Wait()
+				all := p.board.Events(blackboard.EventCall)
+				if len(all) != 1 {
+					t.Fatalf("%s: %d entries", answer, len(all))
+				}
+				e := all[0]
+				if e.Attributes["model"] != "smart" || e.Attributes["provider_model"] != asked || e.Attributes["answer_model"] != want {
+					t.Errorf("%s, asked for %s: %+v", answer, asked, e)
+				}
+			}
+		}
 	}
 }

@@ -232,7 +232,7 @@ func TestStoppingIsNoCrash(t *testing.T) {
 	s.bids(c, "a exclusive")
 	holder := s.incarnation(p, "agent-a")
 	s.starts(c, "a", holder)
-	s.must(s.board.SetInstance(t.Context(), blackboard.InstanceStopping, "test"))
+	s.must(s.board.SetInstance(t.Context(), blackboard.InstanceMove{State: blackboard.InstanceStopping, By: "test"}))
 	p.exit("agent-a", runtime.Exit{Code: 143, Text: "exit status 143"})
 	// Once it leads again and has looked around, whoever it is has had its chance.
 	s.must(l.stop())
@@ -245,7 +245,7 @@ func TestStoppingIsNoCrash(t *testing.T) {
 	if g := s.grant(c, "a", blackboard.GrantRunning); g.Holder != holder {
 		t.Errorf("grant %+v", g)
 	}
-	s.must(s.board.SetInstance(t.Context(), blackboard.InstanceRunning, "test"))
+	s.must(s.board.SetInstance(t.Context(), blackboard.InstanceMove{State: blackboard.InstanceRunning, By: "test"}))
 	s.incarnation(p, "agent-a", holder)
 	s.status(c, blackboard.Terminated)
 }
@@ -325,10 +325,10 @@ func TestKeeperIsKept(t *testing.T) {
 	s.incarnation(p, "agent-a")
 	p.exit("keeper", runtime.Exit{Code: -1, Text: "signal: killed"})
 	s.until("the keeper", func() bool { return p.starts("keeper") == 2 && p.running("keeper") == 1 })
-	s.must(s.board.SetInstance(t.Context(), blackboard.InstanceStopping, "test"))
+	s.must(s.board.SetInstance(t.Context(), blackboard.InstanceMove{State: blackboard.InstanceStopping, By: "test"}))
 	p.exit("keeper", runtime.Exit{Code: 0, Text: "exit status 0"})
 	s.until("the stop to be seen", func() bool { return strings.Contains(l.log.String(), "keeper left alone") })
-	s.must(s.board.SetInstance(t.Context(), blackboard.InstanceRunning, "test"))
+	s.must(s.board.SetInstance(t.Context(), blackboard.InstanceMove{State: blackboard.InstanceRunning, By: "test"}))
 	s.until("the keeper of an up after the down", func() bool { return p.running("keeper") == 1 })
 }
 
@@ -350,7 +350,7 @@ func TestKeeperIsFoundLater(t *testing.T) {
 func TestStartsAtTheWord(t *testing.T) {
 	t.Parallel()
 	s, p := newSett(t, "a"), newPlace()
-	s.must(s.board.SetInstance(t.Context(), blackboard.InstanceStopping, "sett down"))
+	s.must(s.board.SetInstance(t.Context(), blackboard.InstanceMove{State: blackboard.InstanceStopping, By: "sett down"}))
 	o := inPlace(p)
 	usual := o.pace
 	o.pace = func(p *pace) { usual(p); p.tick = time.Hour }
@@ -360,7 +360,7 @@ func TestStartsAtTheWord(t *testing.T) {
 	if n := p.starts("agent-a"); n != 0 {
 		t.Fatal("it was started although the instance is stopping")
 	}
-	s.must(s.board.SetInstance(t.Context(), blackboard.InstanceRunning, "sett up"))
+	s.must(s.board.SetInstance(t.Context(), blackboard.InstanceMove{State: blackboard.InstanceRunning, By: "sett up"}))
 	s.must(s.board.Nudge(t.Context()))
 	s.incarnation(p, "agent-a")
 }

@@ -125,10 +125,10 @@ func TestPositionOfARemovedNotifier(t *testing.T) {
 	s.must(s.board.Ledger.SetNotified(s.Context(), far))
 	s.notifies("two")
 	who = s.incarnation(p, "notifier", who)
-	s.must(s.board.SetInstance(s.Context(), blackboard.InstanceStopping, "sett down"))
+	s.must(s.board.SetInstance(s.Context(), blackboard.InstanceMove{State: blackboard.InstanceStopping, By: "sett down"}))
 	p.exit("notifier", runtime.Exit{Code: 0, Text: "exit status 0"})
 	s.must(first.stop())
-	s.must(s.board.SetInstance(s.Context(), blackboard.InstanceRunning, "sett up"))
+	s.must(s.board.SetInstance(s.Context(), blackboard.InstanceMove{State: blackboard.InstanceRunning, By: "sett up"}))
 	second := s.lead(inPlace(p))
 	s.incarnation(p, "notifier", who)
 	told(far)
@@ -176,14 +176,14 @@ func TestNotifierIsAdopted(t *testing.T) {
 func TestNotifierOfAStoppingInstance(t *testing.T) {
 	t.Parallel()
 	s, p := newSett(t, "a"), newPlace()
-	s.must(s.board.SetInstance(s.Context(), blackboard.InstanceStopping, "test"))
+	s.must(s.board.SetInstance(s.Context(), blackboard.InstanceMove{State: blackboard.InstanceStopping, By: "test"}))
 	s.notifies("one")
 	o := inPlace(p)
 	usual := o.pace
 	o.pace = func(p *pace) { usual(p); p.tick = time.Hour }
 	s.lead(o).leads()
 	s.claimOf(func() string {
-		s.must(s.board.SetInstance(s.Context(), blackboard.InstanceRunning, "test"))
+		s.must(s.board.SetInstance(s.Context(), blackboard.InstanceMove{State: blackboard.InstanceRunning, By: "test"}))
 		return s.goal("x")
 	}())
 	s.incarnation(p, "notifier")

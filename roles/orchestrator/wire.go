@@ -103,7 +103,7 @@ func runIn(ctx context.Context, e role.Env, s settings, at places, p pace) error
 	}
 	seen := sightBeside(s.ConfigFile)
 	b, err := redis.Open(ctx, redis.Options{
-		URL: s.Redis.URL, Instance: s.Instance, Name: "orchestrator", Timeout: s.Redis.Timeout,
+		URL: s.Redis.URL, Instance: s.Instance, Name: "orchestrator", Sett: e.Build.Name(), Timeout: s.Redis.Timeout,
 		Retries: s.Redis.BoardRetries(), CAFile: s.Redis.CAFile, Mend: true, Mark: seen.after(s.Redis.Mark), Observe: o.metrics.Registry.Called,
 		Converting: converting(o.log),
 		Overruns:   redis.Overruns{Ended: o.overran, Failed: o.overrunStays, Restart: s.BoardAddr != "" || s.containers() && s.ownBlackboard()},

@@ -30,5 +30,8 @@ func (b Build) From() string {
 			}
 		}
 	}
-	return "unknown"
+	return unknown
 }
+
+// unknown stands for a commit, or a build, that cannot be told.
+const unknown = "unknown"

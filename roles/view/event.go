@@ -58,13 +58,13 @@ func Describe(e blackboard.Event, a *blackboard.Artefact) EventLine {
 	case blackboard.EventAgent:
 		l.What = e.To + words.Because(e.Reason)
 	case blackboard.EventInstance:
-		l.Agent, l.What = e.Attributes[blackboard.AttributeBy], "instance "+e.To
+		l.describeInstance(e)
 	case blackboard.EventSettled:
 		l.Agent, l.What = e.Attributes[blackboard.AttributeBy], "the ledger begins"
 		switch e.Reason {
 		case "":
 		case "adopted":
-			l.What, l.As = "adopted the blackboard as it was", Warn
+			l.What, l.As = "adopted the blackboard as it was"+adoptedText(e), Warn
 		default:
 			l.What, l.As = "the blackboard is "+e.Reason, Warn
 		}
@@ -134,16 +134,15 @@ func (l *EventLine) describeDecision(e blackboard.Event, a *blackboard.Artefact)
 		}
 	case blackboard.EventLeader:
 		l.What = "leads, epoch " + e.Attributes["epoch"]
+		if sett := e.Attributes["sett"]; sett != "" {
+			l.What += ", sett " + sett
+		}
 	case blackboard.EventLanding:
 		l.describeLanding(e)
 	case blackboard.EventConflict:
 		l.describeConflict(e)
 	case blackboard.EventPolicy:
-		if branch, lands := e.Attributes["land"]; lands {
-			l.What = "goals land from now on: " + cmp.Or(branch, "nowhere")
-			return
-		}
-		l.What = "wait for approval from now on: " + cmp.Or(strings.ReplaceAll(e.Attributes["approve"], " ", ", "), "no types")
+		l.describePolicy(e)
 	case blackboard.EventRecount:
 		l.What = fmt.Sprintf("goal %s counted anew: %s, was %s%s", words.Short(e.Workflow), e.To, e.From, words.Because(e.Reason))
 		l.As = Warn

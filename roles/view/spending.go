@@ -36,6 +36,12 @@ func (l *EventLine) describeSpending(e blackboard.Event) {
 func callText(e blackboard.Event) string {
 	at := e.Attributes
 	what := "claim " + words.Short(e.Claim) + ": " + at["model"]
+	if asked := at["provider_model"]; asked != "" && asked != at["model"] {
+		what += " (" + asked + ")"
+	}
+	if other := at["answer_model"]; other != "" {
+		what += ", answered by " + other
+	}
 	if at["attempt"] == "0" {
 		what += ", for its bid"
 	}

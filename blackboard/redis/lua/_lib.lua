@@ -125,6 +125,15 @@ local function emit(...)
   return call('XADD', events_key, '*', 'kind', unpack(without_empty({ ... })))
 end
 
+-- The person and the digest of the settings of which a policy is, where the last sett up that changed them wants it so.
+local function settings_of(field, value)
+  local s = call('HMGET', instance_key, field, 'settings_by', 'settings')
+  if s[1] == value then
+    return s[2] or '', s[3] or ''
+  end
+  return '', ''
+end
+
 -- A value as followers writes it.
 local function escaped(value)
   return (string.gsub(value, '[\t\n\\]', { ['\t'] = '\\t', ['\n'] = '\\n', ['\\'] = '\\\\' }))

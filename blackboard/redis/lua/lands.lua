@@ -9,5 +9,6 @@ if (call('HGET', instance_key, 'land') or '') == ARGV[2] then
   return { 'already' }
 end
 call('HSET', instance_key, 'land', ARGV[2])
-local entry = emit('policy', 'land', ARGV[2])
+local by, settings = settings_of('settings_land', ARGV[2])
+local entry = emit('policy', 'setting', 'land', 'to', ARGV[2] == '' and 'none' or '', 'land', ARGV[2], 'by', by, 'settings', settings)
 return { 'ok', entry }

@@ -5,10 +5,10 @@
 -- together. The number is the server's time or more: a server that forgot the last lead
 -- in a failover, or all it had, gives out no epoch again.
 -- KEYS[1] the ledger. ARGV: 1 holder, 2 lease in microseconds, 3 seat (prefix of the holder's name, or empty),
--- 4 the mark that the caller knows (empty: none).
+-- 4 the build of sett that would lead, 5 the mark that the caller knows (empty: none).
 -- Replies ok, epoch, mark | already, epoch, mark | wait, microseconds left, holder | lost, how, mark.
 local now = whole_sight()
-local how = whole_loss_since(ARGV[4], now)
+local how = whole_loss_since(ARGV[5], now)
 if how then
   drop_courses_of(how)
   return { 'lost', how, now }
@@ -38,5 +38,5 @@ local epoch = string.format('%.0f', math.max(at, number + 1))
 call('SET', epoch_key, epoch .. ' ' .. ARGV[1])
 reset_courses('') -- the new leader may decide otherwise
 pcall(count_suspended) -- a record that it cannot read must keep nobody from leading
-emit('leader', 'to', ARGV[1], 'from', holder or '', 'epoch', epoch)
+emit('leader', 'to', ARGV[1], 'from', holder or '', 'epoch', epoch, 'sett', ARGV[4])
 return { 'ok', epoch .. ' ' .. ARGV[1], whole_sight() }

@@ -17,5 +17,6 @@ if (call('HGET', instance_key, 'approve') or '[]') == ARGV[2] then
   return { 'already' }
 end
 call('HSET', instance_key, 'approve', ARGV[2])
-local entry = emit('policy', 'approve', ARGV[3])
+local by, settings = settings_of('settings_approve', ARGV[2])
+local entry = emit('policy', 'setting', 'approve', 'to', ARGV[3] == '' and 'none' or '', 'approve', ARGV[3], 'by', by, 'settings', settings)
 return { 'ok', entry }

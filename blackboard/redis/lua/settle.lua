@@ -1,5 +1,6 @@
 -- Gives the board a mark if it has none. A board that is lost is refused, unless a person
--- adopts it: all that know its mark then take it as it is.
+-- adopts it: all that know its mark then take it as it is. The entry has the way in which it is lost, and its sight beside the
+-- one that the caller knows.
 -- KEYS[1] the ledger. ARGV: 1 a mark for a board without one, 2 adopted or empty, 3 the person or command, 4 the mark that the
 -- caller knows (empty: none).
 -- Replies ok, mark | lost, how, mark.
@@ -15,6 +16,13 @@ if ARGV[2] ~= '' then
   call('HSET', instance_key, 'adopted', string.format('%.0f', math.max(tonumber(before), tonumber(known)) + 1))
 end
 if marked or ARGV[2] ~= '' then
-  emit('settled', 'by', ARGV[3], 'reason', ARGV[2], 'mark', call('HGET', instance_key, 'mark'))
+  local mark, seen = call('HGET', instance_key, 'mark'), {}
+  local had, known_entries, known_last = string.match(ARGV[4], '^([^:]+):%d+:(%d+):%d+:?([%d-]*)$')
+  if ARGV[2] ~= '' and had then
+    local entries, last = string.match(now, '^[^:]*:%d+:(%d+):%d+:([%d-]*)$')
+    seen = { 'loss', how or '', 'entries', entries, 'last', last, 'known_entries', known_entries, 'known_last', known_last,
+      'known_mark', had ~= mark and had or '' }
+  end
+  emit('settled', 'by', ARGV[3], 'reason', ARGV[2], 'mark', mark, unpack(seen))
 end
 return { 'ok', whole_sight() }

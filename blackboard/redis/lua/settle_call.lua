@@ -1,7 +1,8 @@
 -- Ends a call of a model: it took that much, and its reservation goes.
 -- KEYS[1] the ledger. ARGV: 1 call, 2 claim, tokens: 3 input, 4 cached, 5 cache write, 6 output,
 -- 7 reasoning, 8 cost, 9 has a price (1 or 0), 10 is an estimate (1 or 0), 11 microseconds, 12 status of the answer,
--- 13 SHA-256 of the answer, 14 reason of a failure.
+-- 13 SHA-256 of the answer, 14 reason of a failure, 15 the model that was asked, as its provider calls it, 16 the one that
+-- answered, where its provider names another.
 -- Replies ok | already | refused why.
 local id = ARGV[1]
 local text = call('HGET', pending_calls_key, id)
@@ -26,5 +27,5 @@ call('SADD', spending_key(p.workflow .. ':settled'), id)
 emit('call', 'workflow', p.workflow, 'claim', p.claim, 'agent', p.agent, 'attempt', p.attempt, 'call', id, 'model', p.model,
   'input', ARGV[3], 'cached', ARGV[4], 'cache_write', ARGV[5], 'output', ARGV[6], 'reasoning', ARGV[7],
   'cost', ARGV[9] == '1' and ARGV[8] or '', 'estimated', ARGV[10] == '1' and 'yes' or '', 'took_us', ARGV[11], 'status', ARGV[12],
-  'request', p.request, 'answer', ARGV[13], 'reason', ARGV[14])
+  'request', p.request, 'answer', ARGV[13], 'reason', ARGV[14], 'provider_model', ARGV[15], 'answer_model', ARGV[16])
 return { 'ok' }

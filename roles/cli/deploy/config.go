@@ -16,7 +16,7 @@ import (
 // readConfig reads sett.yml and applies the flags of the command line.
 func (u *upRun) readConfig() (f *facts, err error) {
 	at, o := u.at, u.options
-	f = &facts{sett: ThisSett(at.Build)}
+	f = &facts{sett: at.Build.Name()}
 	said := ""
 	if f.desired, f.file, err = at.Config(config.WithRuntime(o.Runtime), config.NoteRuntime(&said), config.NoteWarnings(&f.doubts)); err != nil {
 		return nil, err

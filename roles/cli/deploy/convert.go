@@ -65,7 +65,7 @@ func stopParts(ctx context.Context, u *upRun) error {
 	if err != nil {
 		before = u.c // for grace periods only
 	}
-	s := &stopper{at: u.at, in: u.in, place: othersThan{u.place, runtime.ComponentBlackboard}, config: before}
+	s := &stopper{at: u.at, in: u.in, place: othersThan{u.place, runtime.ComponentBlackboard}, config: before, with: "sett up"}
 	units, err := s.place.List(ctx, nil)
 	if err == nil {
 		err = s.inOrder(ctx, units, false)

@@ -25,7 +25,7 @@ func (u *upRun) clear(ctx context.Context) error {
 	if err != nil {
 		before = u.c // for grace periods only
 	}
-	s := &stopper{at: u.at, in: u.in, place: u.place, config: before}
+	s := &stopper{at: u.at, in: u.in, place: u.place, config: before, with: "sett up"}
 	if err := s.stop(ctx); err != nil {
 		return err
 	}
@@ -68,6 +68,7 @@ func (u *upRun) do(ctx context.Context) error {
 	if err := chooseOwner(u); err != nil {
 		return err
 	}
+	noteChanged(u)
 	if u.plan.Action == actionApply {
 		return u.apply(ctx)
 	}
@@ -169,7 +170,7 @@ func (u *upRun) serve(ctx context.Context, unit *runtime.Unit) error {
 	}
 	u.ready("blackboard", u.blackboardDetail())
 	sayRemoved(ctx, u)
-	if err := u.board.Control.SetInstance(ctx, blackboard.InstanceRunning, "sett up"); err != nil {
+	if err := recordUp(ctx, u); err != nil {
 		return err
 	}
 	var err error
@@ -247,7 +248,7 @@ func (j *job) takePort(addr, password string) error {
 func (u *upRun) abandon(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancel()
-	s := &stopper{at: u.at, in: u.in, place: u.place, config: u.c, unled: !u.led}
+	s := &stopper{at: u.at, in: u.in, place: u.place, config: u.c, unled: !u.led, with: "sett up"}
 	err := s.stop(ctx)
 	if err == nil {
 		err = u.place.Clear(ctx, false)

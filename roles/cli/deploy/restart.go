@@ -46,6 +46,9 @@ func Restart(ctx context.Context, at *instance.Locator, name string, timeout tim
 	if !runs(units) {
 		return role.Fail(role.Failed, fmt.Errorf("%s is not restarted: the orchestrator of %s does not run, which would start it again", role.Clean(name), in.Name), "%s", at.UpLine(in))
 	}
+	if err := b.Control.Restart(ctx, at.NewID(), name, agent.Name, at.Who()); err != nil {
+		return err
+	}
 	began := at.Now()
 	ctx, cancel := role.WithLimit(ctx, timeout, errTooLong)
 	defer cancel()

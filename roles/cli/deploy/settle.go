@@ -25,7 +25,7 @@ func (u *upRun) chooseMark() {
 // another state directory of this user.
 func (u *upRun) settle(ctx context.Context) error {
 	known := u.in.Mark()
-	mark, err := u.board.Control.Settle(ctx, u.mark.ID, false, "sett up")
+	mark, err := u.board.Control.Settle(ctx, u.mark.ID, false, u.at.Who())
 	var lost *blackboard.LostError
 	isLost := errors.As(err, &lost)
 	switch {

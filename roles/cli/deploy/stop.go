@@ -26,8 +26,9 @@ type stopper struct {
 	in      *instance.Instance
 	place   instance.Place
 	config  *config.Config
-	tell    bool // print a line for each part
-	unled   bool // the orchestrator of this start did not lead yet
+	tell    bool   // print a line for each part
+	unled   bool   // the orchestrator of this start did not lead yet
+	with    string // the command that stops; empty: sett down
 	stopped int
 }
 
@@ -140,7 +141,7 @@ func (s *stopper) announceStop(ctx context.Context, runs bool) (told bool) {
 			return false // another orchestrator leads, and goes on
 		}
 	}
-	if b.Control.SetInstance(ctx, blackboard.InstanceStopping, "sett down") != nil {
+	if recordStop(ctx, s, b) != nil {
 		return false
 	}
 	_ = instance.CheckBoard(ctx, s.at, s.in, b) // what it has now is there at the next start, too

@@ -22,8 +22,8 @@ func (x *exam) health(ctx context.Context) []Finding {
 	}
 	out := x.each(func(in *instance.Instance) []Finding {
 		out := []Finding{x.healthOf(ctx, in)}
-		if other := deploy.OtherSett(in.Sett, deploy.ThisSett(x.at.Build)); other != "" && out[0].Status != Skipped {
-			out = append(out, warning(in.Name, x.at.UpLine(in)+" restarts its parts with this one", "it was started by %s, and this is sett %s", other, deploy.ThisSett(x.at.Build)))
+		if other := deploy.OtherSett(in.Sett, x.at.Build.Name()); other != "" && out[0].Status != Skipped {
+			out = append(out, warning(in.Name, x.at.UpLine(in)+" restarts its parts with this one", "it was started by %s, and this is sett %s", other, x.at.Build.Name()))
 		}
 		return out
 	})

@@ -135,6 +135,12 @@ type Control struct {
 	control
 	conversion
 	ownership
+	restarting
+}
+
+// restarting records that a person restarts a part.
+type restarting interface {
+	Restart(ctx context.Context, id, part, agent, by string) error
 }
 
 // ownership is the workspace to which a board belongs.
@@ -151,7 +157,7 @@ type conversion interface {
 
 // control tells the orchestrator and the server of a start or a stop.
 type control interface {
-	SetInstance(ctx context.Context, s blackboard.InstanceState, by string) error
+	SetInstance(ctx context.Context, m blackboard.InstanceMove) error
 	Enacted(ctx context.Context, approve []string, branch, settings string) (bool, error)
 	Nudge(ctx context.Context) error
 	ReloadACL(ctx context.Context) error
@@ -200,7 +206,7 @@ func (in *Instance) Glance(ctx context.Context, on *term.Terminal, as string) (*
 func BoardOf(b *redis.Board) *Board {
 	return &Board{
 		server: b, place: b, Records: Records{b.Records, b.Records, b.Records}, Index: Index{b.Index, b.Index, b.Index}, Ledger: b.Ledger,
-		Roster: b.Roster, People: People{b.People, b.People, b.People, b.People}, Calls: b.Calls, Control: Control{b, b, b}, Archive: b,
+		Roster: b.Roster, People: People{b.People, b.People, b.People, b.People}, Calls: b.Calls, Control: Control{b, b, b, b}, Archive: b,
 		Watch: func(ctx context.Context, back func(), lost func(error)) {
 			_ = b.Subscribe(ctx, []redis.Channel{redis.OrchestratorEvents}, back, func(redis.Channel, string) {}, lost)
 		},

@@ -37,6 +37,7 @@ type State struct {
 	ValuesKey  string    `json:"values_key,omitempty"`  // of the digests by which sett up notices new values of the host's variables
 	OnEngine   bool      `json:"on_engine,omitempty"`   // it ran in containers before: the engine may keep a ledger of it
 	VariableCA bool      `json:"variable_ca,omitempty"` // SETT_REDIS_CA_FILE named the CA of its Redis, not sett.yml
+	Unrecorded []string  `json:"unrecorded,omitempty"`  // names of settings that a sett up changed before it ended, without an entry in the ledger
 	Down       bool      `json:"down,omitempty"`        // sett down has ended it since
 	Health     string    `json:"health,omitempty"`      // 127.0.0.1:PORT, of the orchestrator's /healthz and /metrics
 

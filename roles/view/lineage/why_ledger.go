@@ -5,6 +5,9 @@ import (
 	"time"
 
 	"sett/blackboard"
+	"sett/roles/role"
+	"sett/roles/role/words"
+	"sett/roles/view"
 )
 
 // near is more than the difference between the time of a move and that of its entry in
@@ -69,6 +72,19 @@ func (r *whyReader) recordStart(claim string, w *WhyGrant, g blackboard.Grant) e
 			return e.Time.After(g.StartedAt.Add(near))
 		}
 		w.Ran = e.Ran()
+		return true
+	})
+}
+
+// posted adds the person that posted a goal, whose artefact does not name one. It stays empty if the ledger has no such entry.
+func (r *whyReader) posted(goal *view.Brief) error {
+	return r.entries(goal.CreatedAt, func(e blackboard.Event) (done bool) {
+		if e.Kind != blackboard.EventGoal || e.Artefact != goal.ID {
+			return e.Time.After(goal.CreatedAt.Add(near))
+		}
+		if by := e.Attributes[blackboard.AttributeBy]; by != "" {
+			goal.By, goal.Maker = by, words.Shorten(role.Clean(by), 40)
+		}
 		return true
 	})
 }

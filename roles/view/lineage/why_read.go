@@ -141,6 +141,11 @@ func (r *whyReader) step(at link) (Step, error) {
 		return s, nil
 	}
 	of := view.BriefOf(a)
+	if a.ID == a.WorkflowID {
+		if err := r.posted(&of); err != nil {
+			return s, err
+		}
+	}
 	s.Artefact, s.Gate = &of, r.gate(a)
 	for _, id := range a.SourceArtefacts {
 		if source := r.artefacts[id]; source != nil && id != target {

@@ -32,6 +32,7 @@ type Options struct {
 	URL      string        // redis:// or rediss://, with user, password and database
 	Instance string        // owner of the keys and channels
 	Name     string        // of the connection on the server, for its operators
+	Sett     string        // the build of the leader, for the ledger
 	Timeout  time.Duration // of one call; 0 means 2 s
 	Retries  int           // of a call that could not be made; 0 means 5, negative none
 	Backoff  time.Duration // before the first retry, then doubled up to 2 s; 0 means 50 ms

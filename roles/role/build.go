@@ -1,4 +1,4 @@
-package deploy
+package role
 
 import (
 	"bytes"
@@ -10,24 +10,23 @@ import (
 	"os"
 	"strings"
 	"sync"
-
-	"sett/roles/role"
 )
 
-// ThisSett tells this sett from any other one: a release by its version and commit, any
+// Name tells this sett from any other one: a release by its version and commit, any
 // other build also by its program, since a developer builds many of one version.
-func ThisSett(b role.Build) string {
-	if b.Version != "dev" && !strings.HasSuffix(b.Version, "-dirty") {
-		return b.String()
+func (b Build) Name() string {
+	from := b.From()
+	if b.Version != "dev" && !strings.HasSuffix(b.Version, "-dirty") && from != unknown {
+		return fmt.Sprintf("%s (commit %s)", b.Version, from)
 	}
-	return fmt.Sprintf("%s (commit %s, build %s)", b.Version, b.From(), ownBuild())
+	return fmt.Sprintf("%s (commit %s, build %s)", b.Version, from, ownBuild())
 }
 
 // ownBuild is the build of the running program.
 var ownBuild = sync.OnceValue(func() string {
 	path, err := os.Executable()
 	if err != nil {
-		return "unknown"
+		return unknown
 	}
 	return buildOf(path)
 })
@@ -37,14 +36,14 @@ var ownBuild = sync.OnceValue(func() string {
 func buildOf(path string) string {
 	f, err := os.Open(path)
 	if err != nil {
-		return "unknown"
+		return unknown
 	}
 	defer f.Close()
 	sum := sha256.New()
 	if id := buildID(f); id != nil {
 		sum.Write(id)
 	} else if _, err := io.Copy(sum, f); err != nil {
-		return "unknown"
+		return unknown
 	}
 	return hex.EncodeToString(sum.Sum(nil))[:12]
 }

@@ -1,4 +1,4 @@
-package deploy
+package role
 
 import (
 	"os"
@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"sett/roles/role"
 )
 
 // TestBuildOf builds two programs of one version, one of them twice: only those of other
@@ -38,13 +36,16 @@ func TestBuildOf(t *testing.T) {
 	}
 }
 
-func TestThisSett(t *testing.T) {
+func TestBuildName(t *testing.T) {
 	t.Parallel()
-	if got := ThisSett(role.Build{Version: "v1.2.3", Commit: "abc"}); got != "v1.2.3 (commit abc)" {
+	if got := (Build{Version: "v1.2.3", Commit: "abc"}).Name(); got != "v1.2.3 (commit abc)" {
+		t.Error(got)
+	}
+	if got := (Build{Version: "v1.2.3"}).Name(); !strings.HasPrefix(got, "v1.2.3 (commit ") { // that of go build, if there is one
 		t.Error(got)
 	}
 	for _, version := range []string{"dev", "v1.2.3-4-gabc-dirty"} {
-		if got := ThisSett(role.Build{Version: version, Commit: "abc"}); !strings.HasPrefix(got, version+" (commit abc, build ") || strings.Contains(got, "unknown") {
+		if got := (Build{Version: version, Commit: "abc"}).Name(); !strings.HasPrefix(got, version+" (commit abc, build ") || strings.Contains(got, "unknown") {
 			t.Error(got)
 		}
 	}
