@@ -64,6 +64,9 @@ func TestBoardRefusesWrites(t *testing.T) {
 				t.Errorf("forage: %v", err)
 			}
 			has(t, hint(err), tc.hint)
+			_, stderr, err = s.run("down")
+			s.Must(err)
+			has(t, stderr, "warning: the blackboard takes no writes ("+tc.says, "the work of agents that run will count as a crash")
 		})
 	}
 }

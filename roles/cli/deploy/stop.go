@@ -141,7 +141,11 @@ func (s *stopper) announceStop(ctx context.Context, runs bool) (told bool) {
 			return false // another orchestrator leads, and goes on
 		}
 	}
-	if recordStop(ctx, s, b) != nil {
+	if err := recordStop(ctx, s, b); err != nil {
+		var refused *blackboard.NoWritesError
+		if errors.As(err, &refused) {
+			s.at.Sayf("sett: warning: the blackboard takes no writes (%s): a result that it does not have yet is not recorded, and its commit will be a leftover; the work of agents that run will count as a crash\n", refused.Why)
+		}
 		return false
 	}
 	_ = instance.CheckBoard(ctx, s.at, s.in, b) // what it has now is there at the next start, too
