@@ -156,6 +156,28 @@ func TestExportManyLost(t *testing.T) {
 	})
 }
 
+// A rework that nobody has begun is named by the end of the claim before it alone.
+func TestExportLostRework(t *testing.T) {
+	w := newWorld(t, startEmbedded(t))
+	first := w.granted(blackboard.PhaseExclusive, "a")
+	draft := w.finish(first, "a", blackboard.Standard, "Code", "draft")
+	must(t, w.b.Leader.CompleteClaim(w.ctx, w.guard(first), ""))
+	review := w.open(draft.ID, "r")
+	must(t, w.bid(review, "r", blackboard.BidReview))
+	w.grant(review, blackboard.PhaseReview, "r")
+	said := w.finish(review, "r", blackboard.Review, "Review", "no")
+	rework := blackboard.ReworkClaimID(review)
+	must(t, w.b.Leader.TerminateClaim(w.ctx, w.guard(review), "feedback", nil, &blackboard.Rework{ClaimID: rework, Agent: "a", Context: []string{said.ID}}))
+	w.raw("DEL", w.b.c.Keys.Claim(rework), w.b.c.Keys.Claims())
+	lines, broken := w.exportBroken("")
+	if len(broken) != 2 || !strings.Contains(broken[0], "claim "+rework+" is in the ledger and nowhere else") {
+		t.Errorf("told of %q", broken)
+	}
+	if want := `"id":"` + rework + `","claim":{},"bids":[],"grants":{},"workflow_id":"` + draft.WorkflowID + `"`; !strings.Contains(strings.Join(lines, ""), want) {
+		t.Errorf("no %s", want)
+	}
+}
+
 // exportBroken exports what is there, and returns what was said of the rest.
 func (w *world) exportBroken(goal string) (lines, broken []string) {
 	w.Helper()

@@ -67,8 +67,10 @@ func (e *export) known(ctx context.Context, id string) (lostLine, error) {
 func (e *export) hear(entry map[string]string) {
 	var was lostLine
 	was.Workflow = entry["workflow"]
-	if claim := entry["claim"]; claim != "" {
-		e.said[claim] = was
+	for _, claim := range []string{entry["claim"], entry["rework"]} {
+		if claim != "" {
+			e.said[claim] = was
+		}
 	}
 	id := stores(entry)
 	if _, ok := e.said[id]; ok || id == "" {

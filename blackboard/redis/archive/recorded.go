@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strconv"
+	"strings"
 	"unsafe"
 
 	"sett/blackboard"
@@ -66,7 +67,7 @@ func stores(entry map[string]string) string {
 func (r recorded) hear(entry map[string]string) {
 	if id := stores(entry); id != "" && r[id] == nil {
 		s := sealIn(entry)
-		r[id] = &s
+		r[strings.Clone(id)] = &s // alone, without the entry around it
 	}
 }
 
