@@ -29,6 +29,10 @@ func TestExportLost(t *testing.T) {
 			"a claim broken":     {func(w *world, _, _, claim string) string { return w.b.c.Keys.Claim(claim) + " artefact_id" }, "field revision", archive.Counts{}},
 			"a claim without":    {func(w *world, _, _, claim string) string { return w.b.c.Keys.Claim(claim) + " workflow_id" }, "field revision", archive.Counts{}},
 			"a grant broken":     {func(w *world, _, _, claim string) string { return w.b.c.Keys.Claim(claim) + " grant:a" }, "read grant", archive.Counts{}},
+			"a payload changed":  {func(w *world, _, result, _ string) string { return w.b.c.Keys.Artifact(result) + " payload" }, "is not what the ledger recorded", archive.Counts{Lost: 1}},
+			"a goal changed":     {func(w *world, goal, _, _ string) string { return w.b.c.Keys.Artifact(goal) + " payload" }, "is not what the ledger recorded", archive.Counts{Lost: 1}},
+			"an entry gone":      {func(w *world, _, result, _ string) string { return w.removeEntryOf(result) }, "is not in the ledger", archive.Counts{Lost: 1}},
+			"bids gone":          {func(w *world, _, _, claim string) string { return w.b.c.Keys.Bids(claim) }, "is in the ledger and nowhere else", archive.Counts{}},
 			"a workflow broken":  {func(w *world, goal, _, _ string) string { return w.b.c.Keys.Workflow(goal) + " created_at" }, "field created_at", archive.Counts{}},
 		} {
 			w := newWorld(t, s)
@@ -48,6 +52,139 @@ func TestExportLost(t *testing.T) {
 			w.raw("FLUSHALL")
 		}
 	})
+}
+
+// removeEntryOf removes the entry that stored an artefact from the ledger. It returns a key that does not exist.
+func (w *world) removeEntryOf(id string) string {
+	w.Helper()
+	for _, e := range w.events() {
+		if e.Artefact == id && e.Attributes["sha256"] != "" {
+			w.raw("XDEL", w.b.c.Keys.Events(), e.ID)
+			return w.b.c.Keys.Absent()
+		}
+	}
+	w.Fatalf("artefact %s is not in the ledger", id)
+	return ""
+}
+
+// What an index lacks is found by the ledger: the export has all of it, and names the index.
+func TestExportUnlisted(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		ended, going := history(w)
+		k, was := w.b.c.Keys, w.dump()
+		for key, only := range map[string]string{
+			k.Claims(): "", k.Artefacts(): "", k.ArtefactsByType(blackboard.TypeGoalDefined): "",
+			k.ClaimsByWorkflow(ended): ended, k.ArtefactsByWorkflow(ended): ended, k.ClaimsByWorkflow(going): going, k.ArtefactsByWorkflow(going): going,
+		} {
+			before := w.export(only)
+			ids, err := w.b.c.List(w.ctx, key, 0, -1)
+			must(t, err)
+			for _, left := range [][]string{nil, ids[len(ids)-1:], ids[:max(1, len(ids)-3)]} {
+				w.raw("DEL", key)
+				if len(left) > 0 {
+					w.raw("RPUSH", append([]string{key}, left...)...)
+				}
+				after, broken := w.exportBroken(only)
+				if name := strings.TrimPrefix(key, k.Prefix); len(broken) != 1 || !strings.Contains(broken[0], "index "+name+" lacks") {
+					t.Errorf("%s: told of %q", name, broken)
+				}
+				to := fresh(t, otherKind(t))
+				_, err := to.imports(after)
+				must(t, err)
+				slices.Sort(after)
+				sorted := slices.Sorted(slices.Values(before))
+				if len(after) != len(sorted) {
+					t.Fatalf("%s: %d lines, and were %d", key, len(after), len(sorted))
+				}
+				for i, line := range after {
+					if line != sorted[i] && !strings.HasPrefix(line, `{"kind":"header"`) && !strings.HasPrefix(line, `{"kind":"footer"`) {
+						t.Errorf("%s: a line was\n%s\nand is\n%s", key, sorted[i], line)
+					}
+				}
+				is := to.dump()
+				for thread := range was {
+					if _, ok := is[thread]; (ok || only == "") && strings.Contains(thread, ":thread:") && is[thread] != was[thread] {
+						t.Errorf("%s: %s was %s and is %s", key, thread, was[thread], is[thread])
+					}
+				}
+			}
+			w.raw("DEL", key)
+			w.raw("RPUSH", append([]string{key}, ids...)...)
+		}
+	})
+}
+
+// Many records of a board are lost, and its indexes with them: all are named, and the rest is exported.
+func TestExportManyLost(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		goal, going := history(w)
+		k, claim := w.b.c.Keys, blackboard.BiddingClaimID(goal)
+		result := w.grantOf(claim, "a").ResultID
+		second, third := blackboard.BiddingClaimID(result), blackboard.BiddingClaimID(going)
+		rework := blackboard.ReworkClaimID(second)
+		all, _ := w.exportBroken("")
+		want := []string{result + " is not in the ledger", goal + " is not what", third + ": the bid of a is in"}
+		for _, key := range []string{k.Claims(), k.Artefacts(), k.Claim(claim), k.Claim(rework), k.Bids(third), k.Bids(claim), k.Artifact(going)} {
+			w.raw("DEL", key)
+		}
+		w.raw("HSET", k.Artifact(goal), "payload", "do xx")
+		w.raw("RPUSH", k.Artefacts(), result)
+		w.removeEntryOf(result)
+		want = append(want, "claim "+claim+" is in the ledger and nowhere else", "claim "+rework+" is in the ledger and nowhere else",
+			"artefact "+going+" is in the ledger and nowhere else", "index artefacts lacks", "index claims lacks")
+		lines, broken := w.exportBroken("")
+		for _, one := range want {
+			if !slices.ContainsFunc(broken, func(s string) bool { return strings.Contains(s, one) }) {
+				t.Errorf("nobody is told %q", one)
+			}
+		}
+		if len(broken) != len(want) || len(lines) != len(all)-1 { // an entry
+			t.Errorf("%d lines and were %d, told of %s", len(lines), len(all), strings.Join(broken, "\n"))
+		}
+		to := fresh(t, otherKind(t))
+		_, err := to.imports(lines)
+		must(t, err)
+		again, _ := to.exportBroken("")
+		for _, line := range lines[1 : len(lines)-1] {
+			if !slices.Contains(again, line) { // the order is another one: goals are in that of their artefacts
+				t.Errorf("lost is %s", line)
+			}
+		}
+		to.goal()
+	})
+}
+
+// A rework that nobody has begun is named by the end of the claim before it alone.
+func TestExportLostRework(t *testing.T) {
+	w := newWorld(t, startEmbedded(t))
+	first := w.granted(blackboard.PhaseExclusive, "a")
+	draft := w.finish(first, "a", blackboard.Standard, "Code", "draft")
+	must(t, w.b.Leader.CompleteClaim(w.ctx, w.guard(first), ""))
+	review := w.open(draft.ID, "r")
+	must(t, w.bid(review, "r", blackboard.BidReview))
+	w.grant(review, blackboard.PhaseReview, "r")
+	said := w.finish(review, "r", blackboard.Review, "Review", "no")
+	rework := blackboard.ReworkClaimID(review)
+	must(t, w.b.Leader.TerminateClaim(w.ctx, w.guard(review), "feedback", nil, &blackboard.Rework{ClaimID: rework, Agent: "a", Context: []string{said.ID}}))
+	w.raw("DEL", w.b.c.Keys.Claim(rework), w.b.c.Keys.Claims())
+	lines, broken := w.exportBroken("")
+	if len(broken) != 2 || !strings.Contains(broken[0], "claim "+rework+" is in the ledger and nowhere else") {
+		t.Errorf("told of %q", broken)
+	}
+	if want := `"id":"` + rework + `","claim":{},"bids":[],"grants":{},"workflow_id":"` + draft.WorkflowID + `"`; !strings.Contains(strings.Join(lines, ""), want) {
+		t.Errorf("no %s", want)
+	}
+}
+
+// exportBroken exports what is there, and returns what was said of the rest.
+func (w *world) exportBroken(goal string) (lines, broken []string) {
+	w.Helper()
+	var out bytes.Buffer
+	_, err := archive.Export(w.ctx, w.b, &out, archive.ExportOptions{Goal: goal, Broken: func(err error) { broken = append(broken, err.Error()) }})
+	must(w, err)
+	return slices.Collect(strings.Lines(out.String())), broken
 }
 
 // damaged exports and imports a blackboard with one record that is not as it was.

@@ -367,6 +367,17 @@ func TestExportWhileOthersWork(t *testing.T) {
 			consistent(t, to)
 			at[lines[0]] = true
 		}
+		w.raw("DEL", w.b.c.Keys.Claims(), w.b.c.Keys.Artefacts())
+		for range 2 {
+			lines, broken := w.exportBroken("")
+			to := fresh(t, otherKind(t)).patient()
+			_, err := to.imports(lines)
+			must(t, err)
+			consistent(t, to)
+			if len(broken) != 2 || !strings.Contains(broken[0], "index artefacts lacks") || !strings.Contains(broken[1], "index claims lacks") {
+				t.Errorf("without two indexes it says %q", broken)
+			}
+		}
 		close(stop)
 		working.Wait()
 		if len(at) != 3 {

@@ -43,12 +43,13 @@ type ledgerExportCmd struct {
 func (ledgerExportCmd) Help() string {
 	return `Writes everything that an instance, or one goal, ever was: artefacts with their payloads,
 claims with bids and grants, and every entry of the ledger, as it is at one moment; the clan
-may go on working. Each payload is compared with what the ledger recorded of it. Records
-that are lost or corrupt are named, and exported as far as they are there: exit code 1.
+may go on working. It holds each payload to the digest in the ledger, and looks for every
+claim and bid that the ledger names. Records that are lost or corrupt are named, and exported
+as far as they are there: exit code 1.
 
 The first line is a header, the last a footer with a SHA-256 over all lines before it. A line's
-"kind" says what it is: header, artefact, lost (an artefact that is not there), claim, workflow,
-open (what there is to do), event, footer. Text that is no UTF-8 is written as {"base64": "…"}.
+"kind" says what it is: header, artefact, lost (an artefact that is not there, or not as the
+ledger has it), claim, workflow, open (what there is to do), event, footer. Text that is no UTF-8 is written as {"base64": "…"}.
 Not in it: the instance's own state (who leads, which agents live, who holds the workspace) and
 the workspace itself. With --bundle the commits of results, those that goals start from and
 the leftovers of tools are in FILE.bundle, and every commit that the ledger names is compared
@@ -74,7 +75,7 @@ func (c *ledgerExportCmd) Run(a *app) error {
 		return err
 	}
 	defer done()
-	var broken []error
+	var broken lostRecords
 	goal := ""
 	if c.Goal != "" {
 		if goal, err = a.resolveWorkflow(a.ctx, b, c.Goal); err != nil {
@@ -83,7 +84,7 @@ func (c *ledgerExportCmd) Run(a *app) error {
 	}
 	amount := ""
 	write := func(w io.Writer) (err error) {
-		amount, err = ledger.Export(a.ctx, &a.Terminal, b, w, goal, func(err error) { broken = append(broken, err) })
+		amount, err = ledger.Export(a.ctx, &a.Terminal, b, w, goal, broken.add)
 		return err
 	}
 	to, incompleteBundle := "stdout", error(nil)
@@ -101,7 +102,7 @@ func (c *ledgerExportCmd) Run(a *app) error {
 		err = ledger.WriteBefore(path, c.Force, write, bundle) // a ledger is there with its bundle, or not at all
 	}
 	if errors.Is(err, blackboard.ErrCorrupt) {
-		return role.Fail(role.Failed, err, "the blackboard holds something else than what was written to it; sett ledger export GOAL still takes out other goals")
+		return role.Fail(role.Failed, fmt.Errorf("nothing was exported: %w", err), "the blackboard holds something else than what was written to it; sett ledger export GOAL still takes out other goals")
 	}
 	if err != nil {
 		return err
@@ -114,21 +115,33 @@ func (c *ledgerExportCmd) Run(a *app) error {
 }
 
 // mostBroken is how many lost or corrupt records are named.
-const mostBroken = 20
+const mostBroken = 100
+
+// lostRecords are the lost and corrupt records of an export.
+type lostRecords struct {
+	named []error // the first of them
+	count int
+}
+
+func (l *lostRecords) add(err error) {
+	if l.count++; len(l.named) < mostBroken {
+		l.named = append(l.named, err)
+	}
+}
 
 // incomplete names the lost and corrupt records of an export, and fails if there are
 // any.
-func incomplete(a *app, broken []error) error {
-	if len(broken) == 0 {
+func incomplete(a *app, broken lostRecords) error {
+	if broken.count == 0 {
 		return nil
 	}
-	for _, err := range broken[:min(len(broken), mostBroken)] {
+	for _, err := range broken.named {
 		a.Sayf("sett: warning: %s\n", role.Clean(err.Error()))
 	}
-	if more := len(broken) - mostBroken; more > 0 {
+	if more := broken.count - len(broken.named); more > 0 {
 		a.Sayf("sett: warning: and %d more\n", more)
 	}
-	return role.Fail(role.Failed, fmt.Errorf("exported, but %s lost or corrupt", words.Count(len(broken), "record is", "records are")),
+	return role.Fail(role.Failed, fmt.Errorf("exported, but %s lost or corrupt", words.Count(broken.count, "record is", "records are")),
 		"the export is whole but for these, and can be imported; what they were is in an older one")
 }
 
@@ -232,7 +245,7 @@ func (c *ledgerImportCmd) Run(a *app) error {
 	}
 	a.Sayf("sett: imported %s into instance %s\n", amount, at.Name)
 	if lost > 0 {
-		a.Sayf("sett: warning: %s lost before it was exported\n", words.Count(lost, "more artefact was", "more artefacts were"))
+		a.Sayf("sett: warning: %s lost or corrupt before the export\n", words.Count(lost, "more artefact was", "more artefacts were"))
 	}
 	if bundled {
 		return ledger.CompareCommits(a.ctx, a.at, b, at, "")

@@ -191,6 +191,11 @@ var waitCases = map[string]struct {
 		s.Send("HSET", "sett:{stage}:claim:"+s.open(goal), "expected_bidders", "{")
 		return goal
 	}},
+	"lost record": {blackboard.WaitDecision, "orchestrator", " is lost, its record is gone", func(s *stage) string {
+		goal := s.Goal("the goal")
+		s.Send("DEL", "sett:{stage}:claim:"+s.open(goal))
+		return goal
+	}},
 	"answer": {blackboard.WaitAnswer, "writer", "writer needs an answer to Question ", func(s *stage) string {
 		goal := s.Goal("the goal")
 		s.work(goal, blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: "Which one?"})

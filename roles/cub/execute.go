@@ -327,7 +327,7 @@ func (x *executor) handIn(ctx context.Context, w *work, out outcome) (*work, err
 	x.metrics.held.Sub(held)
 	switch {
 	case errors.Is(err, blackboard.ErrRefused):
-		w.log.Warn("result refused: the grant belongs to another holder", "error", err)
+		w.log.Warn("result refused: the grant is gone, or belongs to another holder", "error", err)
 	case err != nil:
 		w.log.Error("result not written", "artefact", out.artefact.ID, "error", err)
 		if next != "" {

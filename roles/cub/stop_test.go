@@ -124,7 +124,7 @@ func TestLateResult(t *testing.T) {
 	r.awaitTool()
 	c.do("HDEL", key("claim:"+claim), "grant:worker") // as if somebody had taken it, without a notice
 	r.letToolEnd()
-	r.log.await(t, "result refused: the grant belongs to another holder", "claim", claim)
+	r.log.await(t, "result refused: the grant is gone, or belongs to another holder", "claim", claim)
 	c.await(c.work("worker", blackboard.PhaseExclusive, "next"), "worker", blackboard.GrantDone)
 }
 

@@ -29,6 +29,9 @@ func (t *term) look(ctx context.Context, k key) error {
 		return err
 	case errors.Is(err, errHolderLives):
 		t.log.Debug("not decided yet", "claim", k.id, "error", err)
+	case errors.Is(err, blackboard.ErrNotFound) && isOpen(ctx, t.board, k):
+		t.metrics.Corrupt.Inc()
+		t.log.Error("record is lost: its goal waits until it is cancelled", "claim", k.id, "error", err)
 	case errors.Is(err, blackboard.ErrNotFound):
 		t.log.Warn("notice ignored", "error", err)
 	case errors.Is(err, blackboard.ErrCorrupt):
@@ -42,6 +45,12 @@ func (t *term) look(ctx context.Context, k key) error {
 		t.log.Warn("not decided yet", "error", err)
 	}
 	return nil
+}
+
+// isOpen says whether a claim, of which there is no record, counts as open work.
+func isOpen(ctx context.Context, b board, k key) bool {
+	w, err := b.openWork(ctx)
+	return err == nil && k.kind == claimKey && slices.Contains(w.Claims, k.id)
 }
 
 // open opens the bidding claim of an artefact, or refuses it where its workflow

@@ -83,6 +83,29 @@ func TestCorruptClaimIsLeftAlone(t *testing.T) {
 	}
 }
 
+// An open claim whose record is gone is counted, and said; others go on.
+func TestLostClaimIsCounted(t *testing.T) {
+	t.Parallel()
+	r := redistest.Embedded(t)
+	s := newSettAt(t, r.URL, "a")
+	first := s.lead(options{})
+	lost := s.claimOf(s.goal("lost"))
+	s.bids(lost, "a exclusive")
+	s.grant(lost, "a", blackboard.GrantQueued)
+	s.must(first.stop())
+	s.redis(r, "DEL", prefix+"claim:"+lost)
+	l := s.lead(options{})
+	g := s.goal("good")
+	c := s.claimOf(g)
+	s.bids(c, "a exclusive")
+	s.does(c, "a", blackboard.Terminal, "Done", "x")
+	s.ended(g, blackboard.WorkflowAchieved)
+	s.until("the complaint", func() bool { return strings.Contains(l.log.String(), "record is lost") })
+	if strings.Contains(l.log.String(), "notice ignored") {
+		t.Error("it counts as a false notice")
+	}
+}
+
 // A revision that is written in another way than it is counted makes every
 // decision stale; that costs a bounded number of attempts.
 func TestRevisionThatNeverFits(t *testing.T) {

@@ -3,9 +3,12 @@ package view
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"sett/blackboard"
+	"sett/roles/role"
+	"sett/roles/role/words"
 )
 
 // MostOpen is the number of open items of each kind that are read to name their waits.
@@ -25,10 +28,33 @@ type Open struct {
 	lost      []string             // artefacts that want a claim or approval and have no record any more
 }
 
-// corruptClaim is an open claim with an unreadable record.
+// corruptClaim is an open claim with an unreadable record, or with none.
 type corruptClaim struct {
 	id  string
 	err error
+}
+
+// text says so.
+func (c corruptClaim) text() string {
+	if errors.Is(c.err, blackboard.ErrNotFound) {
+		return lostRecord("claim", c.id)
+	}
+	return fmt.Sprintf("claim %s has a corrupt record, which is left alone%s", words.Short(c.id), words.Because(role.Clean(c.err.Error())))
+}
+
+func lostRecord(kind, id string) string {
+	return fmt.Sprintf("%s %s is lost, its record is gone; cancelling its goal ends the wait", kind, words.Short(id))
+}
+
+// Unreadable names the open claims and artefacts whose records are lost, and claims that cannot be read. Nothing takes them on.
+func (o Open) Unreadable() (all []string) {
+	for _, c := range o.corrupt {
+		all = append(all, c.text())
+	}
+	for _, id := range o.lost {
+		all = append(all, lostRecord("artefact", id))
+	}
+	return all
 }
 
 // ReadOpen reads the open work of one goal or (empty) of all.
@@ -122,8 +148,7 @@ func (o *Open) readClaims(ctx context.Context, b Board, ids []string) error {
 	all, each, err := b.Snapshots(ctx, ids)
 	for i, c := range all {
 		switch {
-		case errors.Is(each[i], blackboard.ErrNotFound): // of an import that was given up
-		case each[i] != nil:
+		case each[i] != nil: // also of a record that is gone
 			o.corrupt = append(o.corrupt, corruptClaim{ids[i], each[i]})
 		case !c.Claim.Status.Closed(): // else closed meanwhile
 			o.Claims = append(o.Claims, c)

@@ -110,12 +110,10 @@ func (s Scene) Waits(o Open) []Wait {
 		}
 	}
 	for _, c := range o.corrupt {
-		out = append(out, s.never(blackboard.WaitDecision, c.id, o.workflow, "corrupt",
-			fmt.Sprintf("claim %s has a corrupt record, which is left alone%s", words.Short(c.id), words.Because(role.Clean(c.err.Error())))))
+		out = append(out, s.never(blackboard.WaitDecision, c.id, o.workflow, "corrupt", c.text()))
 	}
 	for _, id := range o.lost {
-		out = append(out, s.never(blackboard.WaitClaim, id, o.workflow, "lost",
-			fmt.Sprintf("artefact %s is lost, its record is gone; cancelling its goal ends the wait", words.Short(id))))
+		out = append(out, s.never(blackboard.WaitClaim, id, o.workflow, "lost", lostRecord("artefact", id)))
 	}
 	for _, a := range o.unclaimed {
 		w := blackboard.Wait{Kind: blackboard.WaitClaim, Agent: blackboard.RoleOrchestrator, Since: a.CreatedAt, SubjectID: a.ID, WorkflowID: a.WorkflowID}

@@ -21,8 +21,9 @@ type ExportOptions struct {
 	Goal     string       // only this one; empty: the whole instance
 	Progress func(Counts) // is told now and then how far it has come; nil: nobody
 
-	// Broken is called once for each artefact, claim and workflow with a missing or
-	// corrupt record; the rest of the record is exported. Nil: it is an error.
+	// Broken is called once for each artefact, claim and workflow whose record is missing or
+	// corrupt, or is not as the ledger has it, and for each index that lacks records; the rest is
+	// exported. Nil: it is an error.
 	Broken func(error)
 }
 
@@ -34,10 +35,9 @@ const (
 
 // Export writes all records of the instance, or of one goal: artefacts, claims, bids,
 // grants, workflows and entries of the ledger, all as they are at one moment. Import
-// reads them. An artefact that differs from its entry in the ledger is an error that
-// wraps blackboard.ErrCorrupt and names it; the file then has no footer.
+// reads them. Records that the ledger names and no index has are found by the ledger.
 func Export(ctx context.Context, b Board, w io.Writer, o ExportOptions) (Counts, error) {
-	e := &export{c: b.Conn().Patient(), o: o, out: NewLineWriter(w), members: map[string]bool{}, sums: recorded{}, told: map[string]bool{}}
+	e := &export{c: b.Conn().Patient(), o: o, out: NewLineWriter(w), listed: newListed(), sums: recorded{}, told: map[string]bool{}}
 	err := e.run(ctx)
 	if err == nil {
 		err = e.out.Close()
@@ -62,8 +62,9 @@ type export struct {
 
 	spool             *spool
 	claims, workflows int                 // that are spooled, in the order of their index
-	members           map[string]bool     // artefacts and claims of the goal, when there is one
-	sums              recorded            // of the artefacts that were written
+	listed            *listed             // claims and goals
+	found             *spool              // of those that only the ledger has, see unlisted
+	sums              recorded            // of the artefacts in the ledger
 	told              map[string]bool     // records of which Broken was told
 	said              map[string]lostLine // see known
 }
@@ -76,6 +77,7 @@ type moment struct {
 	changedWorkflows         map[string]WorkflowLine
 	open                     []openLine
 	calls                    []callLine
+	brokenCalls              map[string]error
 }
 
 func (e *export) run(ctx context.Context) error {
@@ -83,20 +85,20 @@ func (e *export) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if e.spool, err = newSpool(); err != nil {
-		return err
+	for _, s := range []**spool{&e.spool, &e.found} {
+		if *s, err = newSpool(); err != nil {
+			return err
+		}
+		defer (*s).close()
 	}
-	defer e.spool.close()
-	if err := errors.Join(e.spoolClaims(ctx), e.spoolWorkflows(ctx)); err != nil {
-		return err
+	steps := []func(context.Context) error{
+		e.spoolClaims, e.spoolWorkflows,
+		func(ctx context.Context) error { return e.hearLedger(ctx, blackboard.Beginning, from) }, e.spoolFound,
+		func(ctx context.Context) error { return e.takeMoment(ctx, from) }, e.listRest,
+		func(ctx context.Context) error { return e.hearLedger(ctx, from, e.now.position) },
+		func(context.Context) error { return errors.Join(e.spool.rewind(), e.found.rewind()) },
+		e.header, e.writeArtefacts, e.writeClaims, e.writeWorkflows, e.writeOpen, e.writeCalls, e.writeEvents,
 	}
-	if err := e.takeMoment(ctx, from); err != nil {
-		return err
-	}
-	if err := e.spool.rewind(); err != nil {
-		return err
-	}
-	steps := []func(context.Context) error{e.header, e.writeArtefacts, e.writeClaims, e.writeWorkflows, e.writeOpen, e.writeCalls, e.writeEvents}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return err
@@ -125,7 +127,7 @@ func (e *export) progress() {
 // takeMoment reads the changing part. It first catches up with the ledger since the
 // position, until the rest is small enough for one step.
 func (e *export) takeMoment(ctx context.Context, from string) error {
-	e.now = moment{changedClaims: map[string]ClaimLine{}, changedWorkflows: map[string]WorkflowLine{}}
+	e.now = moment{changedClaims: map[string]ClaimLine{}, changedWorkflows: map[string]WorkflowLine{}, brokenCalls: map[string]error{}}
 	for range exportRounds {
 		r, err := e.c.Do(ctx, "export", from, strconv.Itoa(exportEntries), e.o.Goal)
 		if err != nil {

@@ -69,8 +69,8 @@ type ArtefactLine struct {
 	Stored   Fields              `json:"stored,omitempty"`
 }
 
-// lostLine stands for an artefact without a record, or with one that cannot be read:
-// Stored. Type and workflow come from the ledger, if it has them.
+// lostLine stands for an artefact without a record, or with one that cannot be read or is
+// not as the ledger recorded it: Stored. Type and workflow come from the ledger, if it has them.
 type lostLine struct {
 	Kind     string `json:"kind"`
 	ID       string `json:"id"`
@@ -156,7 +156,7 @@ type FooterLine struct {
 // Counts are the lines of an export by kind.
 type Counts struct {
 	Artefacts int `json:"artefacts"`
-	Lost      int `json:"lost,omitempty"` // artefacts without a record that can be read
+	Lost      int `json:"lost,omitempty"` // see lostLine
 	Claims    int `json:"claims"`
 	Workflows int `json:"workflows"`
 	Open      int `json:"open"`

@@ -24,7 +24,7 @@ func (e *export) broken(what string, fault error) error {
 	return nil
 }
 
-// writeLost writes the remains of an artefact that cannot be read.
+// writeLost writes an artefact that cannot be read, or is not as the ledger recorded it, with its record as it is.
 func (e *export) writeLost(ctx context.Context, id string, stored map[string]string, fault error) error {
 	if err := e.broken(id, fault); err != nil {
 		return err
@@ -35,7 +35,7 @@ func (e *export) writeLost(ctx context.Context, id string, stored map[string]str
 	}
 	l.Kind, l.ID, l.Stored = lineLost, id, fieldsOf(stored)
 	l.Type, l.Workflow = cmp.Or(l.Type, stored["type"]), cmp.Or(l.Workflow, stored["workflow_id"])
-	e.sums.lose(id)
+	e.sums.lose(id, false)
 	return e.out.Write(lineLost, l)
 }
 
@@ -67,8 +67,10 @@ func (e *export) known(ctx context.Context, id string) (lostLine, error) {
 func (e *export) hear(entry map[string]string) {
 	var was lostLine
 	was.Workflow = entry["workflow"]
-	if claim := entry["claim"]; claim != "" {
-		e.said[claim] = was
+	for _, claim := range []string{entry["claim"], entry["rework"]} {
+		if claim != "" {
+			e.said[claim] = was
+		}
 	}
 	id := stores(entry)
 	if _, ok := e.said[id]; ok || id == "" {

@@ -110,7 +110,8 @@ func (m *moment) readCalls(all rueidis.RedisMessage) error {
 	for _, id := range slices.Sorted(maps.Keys(calls)) {
 		var fields map[string]string
 		if err := json.Unmarshal([]byte(calls[id]), &fields); err != nil {
-			return fmt.Errorf("read call %s: %w: %w", id, err, blackboard.ErrCorrupt)
+			m.brokenCalls[id] = fmt.Errorf("read call %s: %w: %w", id, err, blackboard.ErrCorrupt)
+			continue
 		}
 		m.calls = append(m.calls, callLine{LineCall, id, fieldsOf(fields)})
 	}

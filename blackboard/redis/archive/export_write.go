@@ -3,6 +3,8 @@ package archive
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"sett/blackboard"
 	"sett/blackboard/redis/internal/store"
@@ -29,7 +31,8 @@ func (e *export) spoolClaims(ctx context.Context) error {
 			return err
 		}
 		for _, l := range lines {
-			if err := e.spoolClaim(ctx, l); err != nil {
+			e.listed.addClaim(l)
+			if err := e.spoolClaim(ctx, e.spool, l, l.fault()); err != nil {
 				return err
 			}
 		}
@@ -40,8 +43,8 @@ func (e *export) spoolClaims(ctx context.Context) error {
 	}
 }
 
-func (e *export) spoolClaim(ctx context.Context, l ClaimLine) error {
-	if err := e.broken(l.ID, l.fault()); err != nil {
+func (e *export) spoolClaim(ctx context.Context, to *spool, l ClaimLine, fault error) error {
+	if err := e.broken(l.ID, fault); err != nil {
 		return err
 	}
 	if !blackboard.ValidID(string(l.Fields["workflow_id"])) {
@@ -51,7 +54,7 @@ func (e *export) spoolClaim(ctx context.Context, l ClaimLine) error {
 		}
 		l.Workflow = was.Workflow
 	}
-	return e.spool.lines.Write(LineClaim, l)
+	return to.lines.Write(LineClaim, l)
 }
 
 // spoolWorkflows keeps all workflows, as they are while they are being read.
@@ -66,10 +69,8 @@ func (e *export) spoolWorkflows(ctx context.Context) error {
 			return err
 		}
 		for _, l := range lines {
-			if err := e.broken(workflowOf(l.ID), l.fault()); err != nil {
-				return err
-			}
-			if err := e.spool.lines.Write(LineWorkflow, l); err != nil {
+			e.listed.add(l.ID)
+			if err := e.spoolWorkflow(e.spool, l, l.fault()); err != nil {
 				return err
 			}
 		}
@@ -78,6 +79,13 @@ func (e *export) spoolWorkflows(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+func (e *export) spoolWorkflow(to *spool, l WorkflowLine, fault error) error {
+	if err := e.broken(workflowOf(l.ID), fault); err != nil {
+		return err
+	}
+	return to.lines.Write(LineWorkflow, l)
 }
 
 // goals returns a range of the goals that are exported.
@@ -94,17 +102,13 @@ func (e *export) goals(ctx context.Context, from, count int) ([]string, error) {
 // writeClaims writes those that there were at the moment.
 func (e *export) writeClaims(ctx context.Context) error {
 	_, index := e.indexes()
+	if err := e.writeFound(&e.listed.claims, index, e.writeClaim); err != nil {
+		return err
+	}
 	return e.eachPage(ctx, index, e.now.claims, func(from int, ids []string) error {
 		defer e.progress()
 		for i, id := range ids {
-			if e.o.Goal != "" {
-				e.members[id] = true
-			}
-			changed, ok := e.now.changedClaims[id]
-			if !ok {
-				changed = ClaimLine{Kind: LineClaim, ID: id, Fields: Fields{}, Bids: []blackboard.Bid{}, Grants: Fields{}}
-			}
-			if err := e.writeSpooled(LineClaim, id, from+i < e.claims, changed, ok); err != nil {
+			if err := e.writeClaim(e.spool, id, from+i < e.claims); err != nil {
 				return err
 			}
 		}
@@ -112,19 +116,26 @@ func (e *export) writeClaims(ctx context.Context) error {
 	})
 }
 
+func (e *export) writeClaim(from *spool, id string, spooled bool) error {
+	changed, ok := e.now.changedClaims[id]
+	if !ok {
+		changed = ClaimLine{Kind: LineClaim, ID: id, Fields: Fields{}, Bids: []blackboard.Bid{}, Grants: Fields{}}
+	}
+	return e.writeSpooled(from, LineClaim, id, spooled, changed, ok)
+}
+
 // writeWorkflows writes those that there were at the moment.
 func (e *export) writeWorkflows(ctx context.Context) error {
+	if err := e.writeFound(&e.listed.goals, e.c.Keys.ArtefactsByType(blackboard.TypeGoalDefined), e.writeWorkflow); err != nil {
+		return err
+	}
 	for from := 0; from < e.now.goals; from += store.Page {
 		ids, err := e.goals(ctx, from, min(store.Page, e.now.goals-from))
 		if err != nil {
 			return err
 		}
 		for i, id := range ids {
-			changed, ok := e.now.changedWorkflows[id]
-			if !ok {
-				changed = WorkflowLine{Kind: LineWorkflow, ID: id, Fields: Fields{}}
-			}
-			if err := e.writeSpooled(LineWorkflow, workflowOf(id), from+i < e.workflows, changed, ok); err != nil {
+			if err := e.writeWorkflow(e.spool, id, from+i < e.workflows); err != nil {
 				return err
 			}
 		}
@@ -132,11 +143,19 @@ func (e *export) writeWorkflows(ctx context.Context) error {
 	return nil
 }
 
+func (e *export) writeWorkflow(from *spool, id string, spooled bool) error {
+	changed, ok := e.now.changedWorkflows[id]
+	if !ok {
+		changed = WorkflowLine{Kind: LineWorkflow, ID: id, Fields: Fields{}}
+	}
+	return e.writeSpooled(from, LineWorkflow, workflowOf(id), spooled, changed, ok)
+}
+
 // writeSpooled writes the next line that was spooled, or instead of it the record as
 // it is at the moment; an empty one where no entry has its id.
-func (e *export) writeSpooled(kind, id string, spooled bool, now interface{ fault() error }, changed bool) error {
+func (e *export) writeSpooled(from *spool, kind, id string, spooled bool, now interface{ fault() error }, changed bool) error {
 	if spooled {
-		line, err := e.spool.back.next()
+		line, err := from.back.next()
 		if err != nil {
 			return fmt.Errorf("read temporary file: %w", err)
 		}
@@ -150,30 +169,42 @@ func (e *export) writeSpooled(kind, id string, spooled bool, now interface{ faul
 	return e.out.Write(kind, now)
 }
 
-// writeArtefacts writes them and remembers their digests for the ledger.
+// writeArtefacts writes those of the index, each compared with the ledger. Before them, being older where the index was
+// lost and begun anew, it writes those that the ledger alone names.
 func (e *export) writeArtefacts(ctx context.Context) error {
 	index, _ := e.indexes()
+	if err := e.findArtefacts(ctx, index); err != nil {
+		return err
+	}
 	return e.eachPage(ctx, index, e.now.artefacts, func(_ int, ids []string) error {
 		defer e.progress()
-		return e.storedArtefacts(ctx, ids, func(id string, stored map[string]string) error {
-			if e.o.Goal != "" {
-				e.members[id] = true
-			}
-			line, err := lineOfArtefact(id, stored)
-			if err != nil {
-				return e.writeLost(ctx, id, stored, err)
-			}
-			e.sums.add(id, stored["payload"])
-			return e.out.Write(LineArtefact, line)
-		})
+		return e.storedArtefacts(ctx, ids, func(id string, stored map[string]string) error { return e.writeArtefact(ctx, id, stored) })
 	})
 }
 
-// writeEvents writes the ledger up to the moment, and holds the artefacts to it.
+func (e *export) writeArtefact(ctx context.Context, id string, stored map[string]string) error {
+	line, err := lineOfArtefact(id, stored)
+	if err == nil {
+		err = e.sums.compare(id, stored["payload"])
+	}
+	if err != nil {
+		return e.writeLost(ctx, id, stored, err)
+	}
+	return e.out.Write(LineArtefact, line)
+}
+
+// writeEvents writes the ledger up to the moment.
 func (e *export) writeEvents(ctx context.Context) error {
-	for after := blackboard.Beginning; ; {
-		entries, err := e.c.Entries(ctx, after, e.now.position, 1000)
-		if err != nil {
+	return e.eachEntry(ctx, blackboard.Beginning, e.now.position, func(id string, entry map[string]string) error {
+		return e.out.Write(LineEvent, EventLine{LineEvent, id, fieldsOf(entry)})
+	})
+}
+
+// eachEntry reads the ledger from behind a position up to another: the entries of the goal, when there is one.
+func (e *export) eachEntry(ctx context.Context, after, to string, f func(id string, entry map[string]string) error) error {
+	for after != to {
+		entries, err := e.c.Entries(ctx, after, to, 1000)
+		if err != nil || len(entries) == 0 {
 			return err
 		}
 		for _, entry := range entries {
@@ -181,24 +212,31 @@ func (e *export) writeEvents(ctx context.Context) error {
 			if e.o.Goal != "" && entry.FieldValues["workflow"] != e.o.Goal {
 				continue
 			}
-			if err := e.sums.check(entry.FieldValues); err != nil {
-				return err
-			}
-			if err := e.out.Write(LineEvent, EventLine{LineEvent, entry.ID, fieldsOf(entry.FieldValues)}); err != nil {
+			if err := f(entry.ID, entry.FieldValues); err != nil {
 				return err
 			}
 		}
 		e.progress()
-		if len(entries) == 0 || after == e.now.position {
-			return e.sums.rest()
-		}
 	}
+	return nil
 }
 
-// writeCalls writes the calls of models under way, of the goal when there is one.
+// writeCalls writes the calls of models under way, of the goal when there is one. An import takes none without its goal.
 func (e *export) writeCalls(context.Context) error {
+	for _, id := range slices.Sorted(maps.Keys(e.now.brokenCalls)) {
+		if err := e.broken(id, e.now.brokenCalls[id]); err != nil {
+			return err
+		}
+	}
 	for _, l := range e.now.calls {
-		if e.o.Goal != "" && string(l.Fields["workflow"]) != e.o.Goal {
+		goal := string(l.Fields["workflow"])
+		if e.o.Goal != "" && goal != e.o.Goal {
+			continue
+		}
+		if !e.listed.has(goal) {
+			if err := e.broken(l.ID, fmt.Errorf("call %s is of goal %q, which is nowhere else: %w", l.ID, goal, blackboard.ErrCorrupt)); err != nil {
+				return err
+			}
 			continue
 		}
 		if err := e.out.Write(LineCall, l); err != nil {
@@ -208,10 +246,20 @@ func (e *export) writeCalls(context.Context) error {
 	return nil
 }
 
-// writeOpen writes the open work, of the goal when there is one.
+// writeOpen writes the open work, of the goal when there is one. An import takes none without its record.
 func (e *export) writeOpen(context.Context) error {
 	for _, l := range e.now.open {
-		if e.o.Goal != "" && l.ID != e.o.Goal && !e.members[l.ID] {
+		known := e.listed.has(l.ID) || e.sums[l.ID] != nil
+		if l.Index == "workflows" || l.Index == "landings" {
+			known = e.listed.has(l.ID)
+		}
+		if !known && e.o.Goal != "" {
+			continue
+		}
+		if !known {
+			if err := e.broken("open "+l.ID, fmt.Errorf("%s is open in %s and nowhere else: %w", l.ID, l.Index, blackboard.ErrCorrupt)); err != nil {
+				return err
+			}
 			continue
 		}
 		if err := e.out.Write(LineOpen, l); err != nil {

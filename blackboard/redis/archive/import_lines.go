@@ -153,7 +153,7 @@ func (i *imports) artefact(line []byte) error {
 }
 
 // lost takes an artefact as it is: its id alone, or with a record that nobody can
-// read.
+// read, or that is not as the ledger recorded it.
 func (i *imports) lost(line []byte) error {
 	var l lostLine
 	if err := i.decode(line, &l); err != nil {
@@ -165,9 +165,10 @@ func (i *imports) lost(line []byte) error {
 	case i.artefacts[l.ID] != nil:
 		return i.wrong("artefact %s is in the file twice", l.ID)
 	}
-	i.artefacts.lose(l.ID)
-	i.stage.lost(l)
-	return nil
+	a, err := store.DecodeArtefact(l.ID, textOf(l.Stored))
+	readable := err == nil && a.ID == l.ID
+	i.artefacts.lose(l.ID, readable)
+	return i.stage.lost(l, readable)
 }
 
 func (i *imports) claim(line []byte) error {

@@ -26,6 +26,8 @@ type stage struct {
 	first func(thread string) bool // there is an artefact of this id, the first version of its thread
 	sums  store.Sums               // of the accounts
 
+	headless map[string]bool // threads whose first version has not come yet
+
 	underWay chan error     // of the part that was sent last; nil: it has arrived
 	commands [][]string     // of one key each
 	grown    map[string]int // where among them the ones are that take more: by command and key
@@ -39,7 +41,7 @@ const (
 )
 
 func newStage(c *store.Conn, token string, most int, first func(string) bool) *stage {
-	return &stage{c: c, token: token, most: most, names: map[string]bool{}, first: first, sums: store.Sums{}, grown: map[string]int{}}
+	return &stage{c: c, token: token, most: most, names: map[string]bool{}, first: first, sums: store.Sums{}, headless: map[string]bool{}, grown: map[string]int{}}
 }
 
 // do adds a command.
@@ -100,14 +102,24 @@ func (s *stage) indexID(id string) {
 
 // artefact writes the same keys as put_artefact in _artefact.lua, but for open work.
 func (s *stage) artefact(id string, stored map[string]string) error {
-	k := s.c.Keys
 	s.record("artefact", id)
+	s.list(id, stored["type"], stored["produced_by_agent"], stored["workflow_id"])
+	return s.whole(id, stored)
+}
+
+// whole writes the record of an artefact and relates it to others.
+func (s *stage) whole(id string, stored map[string]string) error {
+	k := s.c.Keys
 	s.hash(k.Artifact(id), store.LeanArtefact(id, stored))
 	if thread := stored["logical_id"]; thread != id {
 		if s.first(thread) {
 			s.grow("ZADD", k.Thread(thread), "1", thread)
+		} else {
+			s.headless[thread] = true
 		}
 		s.grow("ZADD", k.Thread(thread), stored["version"], id)
+	} else if s.headless[id] { // the index of the export had lacked it
+		s.grow("ZADD", k.Thread(id), "1", id)
 	}
 	var sources []string
 	if err := json.Unmarshal([]byte(stored["source_artefacts"]), &sources); err != nil {
@@ -116,7 +128,6 @@ func (s *stage) artefact(id string, stored map[string]string) error {
 	for _, source := range sources {
 		s.grow("ZADD", k.Children(source), stored["created_at"], id)
 	}
-	s.list(id, stored["type"], stored["produced_by_agent"], stored["workflow_id"])
 	return nil
 }
 
@@ -136,12 +147,16 @@ func (s *stage) list(id, kind, agent, workflow string) {
 	s.indexID(id)
 }
 
-// lost is artefact for one of which there is no record, or a broken one.
-func (s *stage) lost(l lostLine) {
+// lost is artefact for one of which there is no record, or a broken one, or (readable) one that is not as it was.
+func (s *stage) lost(l lostLine, readable bool) error {
 	s.record("artefact", l.ID)
 	s.record("workflow", l.Workflow) // its list is all that there may be of it
-	s.hash(s.c.Keys.Artifact(l.ID), textOf(l.Stored))
 	s.list(l.ID, l.Type, string(l.Stored["produced_by_agent"]), l.Workflow)
+	if readable {
+		return s.whole(l.ID, textOf(l.Stored))
+	}
+	s.hash(s.c.Keys.Artifact(l.ID), textOf(l.Stored))
+	return nil
 }
 
 func (s *stage) claim(l ClaimLine) error {

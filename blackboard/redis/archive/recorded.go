@@ -6,33 +6,52 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strconv"
+	"strings"
 	"unsafe"
 
 	"sett/blackboard"
 )
 
-// recorded holds the seal of each artefact's payload until it has been compared with
-// the ledger's entry.
+// recorded holds a seal of each artefact until its payload and the ledger's entry have been compared: an export has the
+// entry's first, an import the payload's.
 type recorded map[string]*seal
 
 // seal is the size and the digest of a payload.
 type seal struct {
 	sum     [sha256.Size]byte
-	size    int
+	size    int  // below 0: the entry has no valid one
 	checked bool // or there is nothing to compare
+	lost    bool // there is no record that can be read
+	listed  bool // in the index
+}
+
+func sealOf(payload string) seal {
+	return seal{sum: sha256.Sum256(unsafe.Slice(unsafe.StringData(payload), len(payload))), size: len(payload)}
+}
+
+// sealIn is the one in an entry.
+func sealIn(entry map[string]string) seal {
+	sum, err1 := hex.DecodeString(entry["sha256"])
+	size, err2 := strconv.Atoi(entry["size"])
+	s := seal{size: size}
+	if err1 != nil || err2 != nil || copy(s.sum[:], sum) != len(sum) || entry["sha256"] != hex.EncodeToString(s.sum[:]) || entry["size"] != strconv.Itoa(size) {
+		return seal{size: -1}
+	}
+	return s
 }
 
 func (r recorded) add(id, payload string) {
-	r[id] = &seal{sum: sha256.Sum256(unsafe.Slice(unsafe.StringData(payload), len(payload))), size: len(payload)}
+	s := sealOf(payload)
+	r[id] = &s
 }
 
-// lose takes note of an artefact of which there is nothing to compare.
-func (r recorded) lose(id string) { r[id] = &seal{checked: true} }
+// lose takes note of an artefact of which there is nothing to compare. Its record can be read or not.
+func (r recorded) lose(id string, readable bool) { r[id] = &seal{checked: true, lost: !readable} }
 
-// has says whether there is such an artefact, with a record, before its ledger is read.
+// has says whether there is such an artefact, with a record.
 func (r recorded) has(id string) bool {
 	s := r[id]
-	return s != nil && !s.checked
+	return s != nil && !s.lost
 }
 
 // stores returns the artefact that an entry records, which is its result where it
@@ -44,26 +63,53 @@ func stores(entry map[string]string) string {
 	return cmp.Or(entry["result"], entry["artefact"])
 }
 
-// check compares an entry with the artefact that it records. The first entry that
-// names it is the one that stored it.
+// hear takes the seal of the artefact that an entry records. The first entry that names it is the one that stored it.
+func (r recorded) hear(entry map[string]string) {
+	if id := stores(entry); id != "" && r[id] == nil {
+		s := sealIn(entry)
+		r[strings.Clone(id)] = &s // alone, without the entry around it
+	}
+}
+
+// compare holds an artefact to the entry that was heard.
+func (r recorded) compare(id, payload string) error {
+	s, is := r[id], sealOf(payload)
+	if s == nil {
+		r[id] = &seal{checked: true}
+		return notInLedger(id)
+	}
+	s.checked = true
+	return s.differs(id, is)
+}
+
+// differs returns an error when a payload is not the recorded one.
+func (s *seal) differs(id string, is seal) error {
+	switch {
+	case s.size < 0:
+		return fmt.Errorf("artefact %s cannot be compared: its entry in the ledger has no size or digest: %w", id, blackboard.ErrCorrupt)
+	case s.size != is.size || s.sum != is.sum:
+		return fmt.Errorf("artefact %s is not what the ledger recorded: its payload has %d bytes and SHA-256 %x, recorded were %d bytes and %x: %w",
+			id, is.size, is.sum, s.size, s.sum, blackboard.ErrCorrupt)
+	}
+	return nil
+}
+
+// check compares an entry with the artefact that it records, which was added before.
 func (r recorded) check(entry map[string]string) error {
 	id := stores(entry)
 	if id == "" {
 		return nil
 	}
 	s, ok := r[id]
-	if !ok {
-		return fmt.Errorf("artefact %s is in the ledger and nowhere else: %w", id, blackboard.ErrCorrupt)
-	}
-	if s.checked {
+	switch {
+	case !ok:
+		return onlyInLedger("artefact", id)
+	case s.checked:
 		return nil
 	}
-	if entry["size"] != strconv.Itoa(s.size) || entry["sha256"] != hex.EncodeToString(s.sum[:]) {
-		return fmt.Errorf("artefact %s is not what the ledger recorded: its payload has %d bytes and SHA-256 %x, recorded were %s bytes and %s: %w",
-			id, s.size, s.sum, entry["size"], entry["sha256"], blackboard.ErrCorrupt)
-	}
 	s.checked = true
-	return nil
+	want := sealIn(entry)
+	return want.differs(id, *s)
 }
 
 // rest returns an error when there is an artefact that no entry recorded.
@@ -75,7 +121,15 @@ func (r recorded) rest() error {
 		}
 	}
 	if first != "" {
-		return fmt.Errorf("artefact %s is not in the ledger: %w", first, blackboard.ErrCorrupt)
+		return notInLedger(first)
 	}
 	return nil
+}
+
+func notInLedger(id string) error {
+	return fmt.Errorf("artefact %s is not in the ledger: %w", id, blackboard.ErrCorrupt)
+}
+
+func onlyInLedger(kind, id string) error {
+	return fmt.Errorf("%s %s is in the ledger and nowhere else: %w", kind, id, blackboard.ErrCorrupt)
 }

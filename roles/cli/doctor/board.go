@@ -4,14 +4,17 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"sett/blackboard"
 	"sett/contract/config"
 	"sett/roles/cli/deploy"
 	"sett/roles/cli/instance"
 	"sett/roles/cli/status"
+	"sett/roles/view"
 	"sett/runtime"
 )
 
@@ -45,6 +48,10 @@ func (x *exam) healthOf(ctx context.Context, in *instance.Instance) Finding {
 		if schema := r.Schema(); schema != nil {
 			return warning(in.Name, schema.Remedy(), "running, and %v", schema)
 		}
+		if lost := x.unreadable(ctx, in); len(lost) > 0 {
+			return problem(in.Name, "sett show GOAL says whether a goal waits for it; sett cancel GOAL ends that one",
+				"running, and open work cannot go on: %s", strings.Join(lost, "; "))
+		}
 		return fine(in.Name, "running, %d of %d agents ready", *r.Ready, r.Agents)
 	case status.Stopped:
 		return Finding{Subject: in.Name, Status: Skipped, Finding: "it is stopped"}
@@ -65,6 +72,27 @@ func (x *exam) healthOf(ctx context.Context, in *instance.Instance) Finding {
 		return problem(in.Name, "sett logs --name "+in.Name+" blackboard", "its blackboard does not answer: %s", r.Troubles())
 	}
 	return warning(in.Name, "sett list, and sett logs --name "+in.Name, "degraded: %s", r.Troubles())
+}
+
+// mostUnreadable is how many of them are named.
+const mostUnreadable = 3
+
+// unreadable names records of open work that are lost or corrupt. What cannot be read is another finding.
+func (x *exam) unreadable(ctx context.Context, in *instance.Instance) []string {
+	b := x.askBoard(ctx, in)
+	if b == nil {
+		return nil
+	}
+	defer b.Close()
+	o, err := view.ReadOpen(ctx, status.BoardOf(b), "")
+	if err != nil {
+		return nil
+	}
+	all := o.Unreadable()
+	if more := len(all) - mostUnreadable; more > 0 {
+		all = append(all[:mostUnreadable:mostUnreadable], fmt.Sprintf("and %d more", more))
+	}
+	return all
 }
 
 // holder names the user of the blackboard's port, for the instance that is meant.

@@ -26,15 +26,20 @@ func WriteBefore(path string, force bool, write func(io.Writer) error, others fu
 		return fmt.Errorf("write %s: %w", role.Clean(path), role.Cause(err))
 	}
 	defer func() { _ = os.Remove(f.Name()) }()
-	err = write(f)
-	if err == nil {
-		err = f.Sync()
+	to := &file{to: f}
+	err = write(to)
+	whole := err == nil
+	if whole {
+		to.err = f.Sync()
 	}
-	if closed := f.Close(); err == nil {
-		err = closed
+	if closed := f.Close(); whole && to.err == nil {
+		to.err = closed
 	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", role.Clean(path), role.Cause(err))
+	switch {
+	case to.err != nil:
+		return fmt.Errorf("write %s: %w", role.Clean(path), role.Cause(to.err))
+	case err != nil:
+		return err
 	}
 	if others != nil {
 		if err := others(); err != nil {
@@ -42,6 +47,21 @@ func WriteBefore(path string, force bool, write func(io.Writer) error, others fu
 		}
 	}
 	return putInPlace(f.Name(), path, force)
+}
+
+// file remembers its own error: not all errors of a writer's user are about the file.
+type file struct {
+	to  io.Writer
+	err error
+}
+
+// Write writes to the file.
+func (f *file) Write(b []byte) (int, error) {
+	n, err := f.to.Write(b)
+	if f.err == nil {
+		f.err = err
+	}
+	return n, err
 }
 
 // putInPlace gives a file its name. Without force it fails if the name was taken

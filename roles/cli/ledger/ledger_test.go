@@ -56,6 +56,11 @@ func TestWriteWhole(t *testing.T) {
 		t.Errorf("a full disk: %v", err)
 	}
 	holds("a second on a full disk", "one")
+	other := errors.New("the source is broken")
+	if err := WriteWhole(path, true, says("half", other)); err == nil || err.Error() != other.Error() {
+		t.Errorf("an error that is not the file's: %v", err)
+	}
+	holds("a second of a broken source", "one")
 	if err := WriteWhole(path, true, says("two", nil)); err != nil {
 		t.Error(err)
 	}
