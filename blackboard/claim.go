@@ -199,10 +199,16 @@ type Grant struct {
 	LineSince  time.Time     `json:"line_since,omitzero"` // its place in its agent's queue, which it kept when the agent was stopped; zero: by queued_at
 	StartedAt  time.Time     `json:"started_at,omitzero"`
 	EndedAt    time.Time     `json:"ended_at,omitzero"`
-	WaitsSince time.Time     `json:"waits_since,omitzero"` // running, and its cub waits for the repository or the blackboard; zero: it does not
-	WaitsFor   string        `json:"waits_for,omitempty"`  // then: blackboard, which does not take its result; absent: repository
+	WaitsSince time.Time     `json:"waits_since,omitzero"` // running, and its cub waits for the repository, a person or the blackboard; zero: it does not
+	WaitsFor   string        `json:"waits_for,omitempty"`  // then: model, of which all calls are paused, or blackboard, which does not take its result; absent: repository
 	WaitsWhy   string        `json:"waits_why,omitempty"`  // then: the hindrance; absent: none is known
+	Waited     time.Duration `json:"-"`                    // running: for its model, in this attempt, before its tool began
 	ToolTime   time.Duration `json:"tool_time,omitempty"`  // from the tool's start to its being reaped
+}
+
+// WaitsForModel says whether a grant runs, and its tool begins when a person lets calls of models go on.
+func (g Grant) WaitsForModel() bool {
+	return g.State == GrantRunning && !g.WaitsSince.IsZero() && g.WaitsFor == string(WaitModel)
 }
 
 // Place is the time by which a queued grant stands in its agent's queue.

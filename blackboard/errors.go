@@ -122,6 +122,31 @@ func (e *RightsError) Remedy() string {
 	return fmt.Sprintf("on that server, type: ACL SETUSER %s %s", e.User, e.Rule)
 }
 
+// CommandError says that the blackboard's server lacks commands that Sett needs, as one does whose operator renamed them.
+type CommandError struct {
+	Addr     string
+	Commands []string // none: a script needs one, and the server does not tell which
+	Err      error    // the server's error; nil: it was asked
+}
+
+func (e *CommandError) Error() string {
+	switch len(e.Commands) {
+	case 0:
+		return fmt.Sprintf("the Redis at %s lacks a command that a script of Sett needs", e.Addr)
+	case 1:
+		return fmt.Sprintf("the Redis at %s lacks the command %s, which Sett needs", e.Addr, e.Commands[0])
+	}
+	return fmt.Sprintf("the Redis at %s lacks commands that Sett needs: %s", e.Addr, strings.Join(e.Commands, ", "))
+}
+
+// Unwrap returns the server's error.
+func (e *CommandError) Unwrap() error { return e.Err }
+
+// Remedy returns the way to give the server its commands back.
+func (e *CommandError) Remedy() string {
+	return "take its rename-command off the configuration of that server, and restart it"
+}
+
 // UnsureError says that a move may have been made: it was sent, and its answer was lost. Its error wraps
 // ErrUnavailable.
 type UnsureError struct {

@@ -17,7 +17,7 @@ const (
 	EventBid       EventKind = "bid"       // an agent bid, or silence became a bid
 	EventGrant     EventKind = "grant"     // a phase was granted
 	EventAssign    EventKind = "assign"    // a waiting worker was told its one claim
-	EventWait      EventKind = "wait"      // a grant waits for the repository, or for the blackboard to take its result, or a bid for a call of a model, or waits no longer; of a Sett of before: for the workspace
+	EventWait      EventKind = "wait"      // a grant waits for the repository, for its model, or for the blackboard to take its result, or a bid for a call of a model, or waits no longer; of a Sett of before: for the workspace
 	EventStart     EventKind = "start"     // an agent began to work
 	EventResult    EventKind = "result"    // a grant ended with an artefact
 	EventRequeue   EventKind = "requeue"   // a grant went back to its queue
@@ -36,6 +36,7 @@ const (
 	EventRetry     EventKind = "retry"     // a person retried a failed claim
 	EventImport    EventKind = "import"    // an export was read in
 	EventLanding   EventKind = "landing"   // the landing of a goal's result went a step further
+	EventLand      EventKind = "land"      // a person landed a result
 	EventConflict  EventKind = "conflict"  // a grant waits for commits that do not merge, or goes on; or one is sent back
 	EventRecount   EventKind = "recount"   // the counts of a goal were made anew from its claims
 	EventOverrun   EventKind = "overrun"   // a script without an end was ended on the blackboard
@@ -126,6 +127,11 @@ func (e Event) Clashed() bool { return e.Kind == EventConflict && e.To == "waits
 func (e Event) Withheld() bool {
 	reason := WithheldKind(e.Reason)
 	return e.Kind == EventWait && e.To == "" && (reason == WithheldBudget || reason == WithheldPaused)
+}
+
+// WaitsForModel says whether from this entry on an agent's grant waits until a person lets calls of models go on.
+func (e Event) WaitsForModel() bool {
+	return e.Kind == EventWait && e.To == "" && e.Reason == string(WaitModel)
 }
 
 // CallsPerson says whether one more item waits for a person from this entry on.

@@ -55,6 +55,17 @@ type LandingStep struct {
 	Rework   *LandingRework
 }
 
+// LandedByHand is a landing that a person made.
+type LandedByHand struct {
+	Word     string // by which it is recorded once
+	Workflow string
+	Artefact string // with the result
+	Branch   string
+	Before   string // the branch's commit; empty: it had none
+	Commit   string // that the branch got
+	How      string // fast-forward, merge, rebase or squash
+}
+
 // LandingRework is the rework of a result that did not land.
 type LandingRework struct {
 	Rework
@@ -95,8 +106,28 @@ func LandingThread(goal string) string { return derivedID("landings", goal) }
 // HoldsResult says whether the artefact can be a goal's result on a branch: an agent's work
 // that names a commit.
 func (a Artefact) HoldsResult() bool {
-	return (a.StructuralType == Standard || a.StructuralType == Terminal) && a.NamesCommit() &&
+	return a.Counts() && a.NamesCommit() &&
 		(a.ProducedByAgent != "" || a.ProducedByRole != RoleRepository)
+}
+
+// Counts says whether the artefact counts towards max_artefacts.
+func (a Artefact) Counts() bool { return a.StructuralType == Standard || a.StructuralType == Terminal }
+
+// Reworked returns how far a goal has come, of its artefacts: the latest version of a thread, which need not
+// name a commit, and the number of those that count. An artefact with an error is lost.
+func Reworked(all []Outline, each []error, thread string) (version, count int) {
+	for i, a := range all {
+		if each[i] != nil {
+			continue
+		}
+		if a.LogicalID == thread {
+			version = max(version, a.Version)
+		}
+		if a.Counts() {
+			count++
+		}
+	}
+	return version, count
 }
 
 // ResultOf returns the id of the artefact with a goal's result, of the goal's artefacts, oldest first: its

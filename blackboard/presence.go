@@ -103,5 +103,5 @@ type Running struct {
 	Holder       string
 	Attempt      int
 	Since        time.Time
-	WaitsSince   time.Time // for the repository; zero: it does not wait
+	WaitsSince   time.Time // for the repository or the blackboard; zero: it does not wait
 }

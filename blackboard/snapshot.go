@@ -37,13 +37,15 @@ func (s Snapshot) HasBid(agent string) bool {
 }
 
 // Suspended says whether only a person can take the claim on: one of its grants
-// awaits an Answer, and none can be started, is running or failed; or bids are all that it waits for, and
-// each is withheld.
+// awaits an Answer or waits for its model, and no other can be started, is running or failed; or bids are all that
+// it waits for, and each is withheld.
 func (s Snapshot) Suspended() bool {
 	awaits := false
 	for _, g := range s.Grants {
 		switch {
 		case g.Waiting(): // others' work takes it on
+		case g.WaitsForModel():
+			awaits = true
 		case g.State == GrantQueued, g.State == GrantRunning, g.State == GrantFailed: // the orchestrator acts on a failure
 			return false
 		case g.State == GrantAwaitingAnswer:

@@ -17,6 +17,7 @@ const (
 	WaitStart      WaitKind = "start"      // an agent takes up its grant
 	WaitSlot       WaitKind = "slot"       // one of an agent's workers, or of its slots, is free
 	WaitRepository WaitKind = "repository" // the repository prepares a tree, or takes a commit
+	WaitModel      WaitKind = "model"      // a person lets calls of models go on: an agent's tool has not begun
 	WaitResult     WaitKind = "result"     // an agent's tool ends
 	WaitBlackboard WaitKind = "blackboard" // the blackboard takes the result of an agent's tool, which has ended
 	WaitAnswer     WaitKind = "answer"     // a person answers a question
@@ -26,7 +27,7 @@ const (
 )
 
 // ByPerson says whether only a person ends such a wait.
-func (k WaitKind) ByPerson() bool { return k == WaitAnswer || k == WaitApproval }
+func (k WaitKind) ByPerson() bool { return k == WaitAnswer || k == WaitApproval || k == WaitModel }
 
 // Wait is one event that open work waits for. Fields that its kind does not mention
 // are zero.
@@ -38,11 +39,11 @@ type Wait struct {
 	SubjectID  string    // the claim or artefact that waits; answer: the Question; conflict: the Conflict
 	WorkflowID string
 
-	Attempt int           // start, repository, result, blackboard: of the grant
-	Holder  string        // repository, result, blackboard: the incarnation that runs the grant
-	Why     string        // bid, repository, blackboard: the hindrance; empty: none is known
+	Attempt int           // start, repository, model, result, blackboard: of the grant
+	Holder  string        // repository, model, result, blackboard: the incarnation that runs the grant
+	Why     string        // bid, repository, model, blackboard: the hindrance; empty: none is known
 	Limit   time.Duration // result: the agent's timeout; 0: unknown or none
-	Workers int           // start, slot, repository, result, blackboard: as in AgentPolicy
+	Workers int           // start, slot, repository, model, result, blackboard: as in AgentPolicy
 	Slots   int           // slot: as in AgentPolicy; 0: it waits for a worker
 	Busy    []string      // start, slot: the claims that the agent works on
 }
@@ -145,7 +146,7 @@ func grantWaits(s Snapshot, p Policy, at Scene) []Wait {
 			}
 		case GrantRunning:
 			w.Kind, w.Attempt, w.Workers, w.Limit, w.Holder = WaitResult, g.Attempt, agent.Workers, agent.Timeout, g.Holder
-			w.Since = firstKnown(g.StartedAt, g.QueuedAt)
+			w.Since = firstKnown(g.StartedAt, g.QueuedAt).Add(g.Waited)
 			if !g.WaitsSince.IsZero() {
 				w.Kind, w.Since, w.Limit, w.Why = cmp.Or(WaitKind(g.WaitsFor), WaitRepository), g.WaitsSince, 0, g.WaitsWhy
 			}

@@ -89,7 +89,7 @@ type Workflow struct {
 	Terminals   int            `json:"terminals"`         //
 	Questions   int            `json:"questions"`         // open ones
 	Gates       int            `json:"gates"`             // artefacts that wait for a person's approval
-	Suspended   int            `json:"-"`                 // of Outstanding: artefacts that wait for approval, and claims that only an Answer takes on
+	Suspended   int            `json:"-"`                 // of Outstanding: artefacts that wait for approval, and claims that only a person takes on
 	Blocked     int            `json:"-"`                 // of Outstanding: claims that wait for a Conflict alone
 	Landing     *Landing       `json:"landing,omitempty"` // of its result; nil: it has none
 	TerminalID  string         `json:"terminal_id,omitempty"`

@@ -1,15 +1,21 @@
 package blackboard
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 func TestOnlyPeople(t *testing.T) {
-	const waits GrantState = "waits for a conflict"
+	const waits, paused GrantState = "waits for a conflict", "waits for its model"
 	claim := func(states ...GrantState) Snapshot {
 		var c Snapshot
 		for _, s := range states {
 			g := Grant{State: s}
 			if s == waits {
 				g = Grant{State: GrantQueued, Conflict: "k"}
+			}
+			if s == paused {
+				g = Grant{State: GrantRunning, WaitsFor: "model", WaitsSince: time.UnixMilli(1)}
 			}
 			c.Grants = append(c.Grants, g)
 		}
@@ -29,6 +35,11 @@ func TestOnlyPeople(t *testing.T) {
 		"an artefact without its claim": {2, []Snapshot{claim(asks)}, false, 0},
 		"a claim that is bid for":       {2, []Snapshot{claim(asks), claim()}, false, 0},
 		"a claim to be decided":         {2, []Snapshot{claim(asks), claim(done)}, false, 0},
+		"a model":                       {1, []Snapshot{claim(paused)}, true, 0},
+		"a model beside a question":     {1, []Snapshot{claim(paused, asks, done)}, true, 0},
+		"a model, and another works":    {1, []Snapshot{claim(paused, GrantRunning)}, false, 0},
+		"a model, and another failed":   {1, []Snapshot{claim(paused, GrantFailed)}, false, 0},
+		"a model and a conflict":        {1, []Snapshot{claim(paused, waits)}, true, 0},
 		"another works":                 {1, []Snapshot{claim(asks, GrantRunning)}, false, 0},
 		"another will work":             {1, []Snapshot{claim(asks, GrantQueued)}, false, 0},
 		"a gate":                        {1, nil, true, 1},

@@ -88,7 +88,7 @@ func flat(m rueidis.RedisMessage) map[string]string {
 	return fields
 }
 
-// Await records that a running grant waits for the repository or the blackboard, and why, or
+// Await records that a running grant waits for the repository, its model or the blackboard, and why, or
 // (an empty kind) waits no longer. ErrRefused: the grant is no longer this holder's.
 func (b Cub) Await(ctx context.Context, q blackboard.GrantRef, what blackboard.WaitKind, why string) error {
 	r, err := b.c.Do(ctx, "await", q.Claim, q.Agent, strconv.Itoa(q.Attempt), q.Holder, string(what), why)

@@ -23,7 +23,8 @@ func (b Leader) SetLanding(ctx context.Context, epoch, branch string) error {
 }
 
 // Land takes the landing of a goal one step further. ErrStale: the lead is another's, or
-// the landing is no longer as the step expects it; ErrRefused: it is over.
+// the landing is no longer as the step expects it; ErrRefused: it is over, or
+// its goal was cancelled, and the step is not the end of it.
 func (b Leader) Land(ctx context.Context, s blackboard.LandingStep) error {
 	details := map[string]any{
 		"landing": landingText(s.To), "state": s.To.State, "over": s.Over, "people": s.To.People, "reason": s.To.Reason, "of": s.To.Artefact,
@@ -50,6 +51,11 @@ func (b Leader) Land(ctx context.Context, s blackboard.LandingStep) error {
 		err = fmt.Errorf("%w: %w", blackboard.ErrNotLeader, blackboard.ErrStale)
 	}
 	return store.Done(r, err, "land goal %s", s.Workflow)
+}
+
+// NoteLanded records a landing that a person made, and has the orchestrator look at the branch.
+func (b People) NoteLanded(ctx context.Context, l blackboard.LandedByHand, by string) error {
+	return b.decide(ctx, "record the landing of "+l.Artefact, l.Workflow, "landed", l.Word, l.Workflow, l.Artefact, l.Branch, l.Before, l.Commit, l.How, by)
 }
 
 // landingText is the record of a landing, as the blackboard stores it.

@@ -138,6 +138,8 @@ func TestNotifierUserCanWork(t *testing.T) {
 	must(t, err)
 	_, err = b.Records.Claims(g.ctx, []string{claim})
 	must(t, err)
+	_, err = b.Records.Snapshot(g.ctx, claim)
+	must(t, err)
 	if waits, err := b.Index.WaitsForHuman(g.ctx, q.ID); err != nil || !waits {
 		t.Errorf("waits: %v %v", waits, err)
 	}

@@ -21,7 +21,7 @@ const (
 )
 
 // Rights returns the rights that the user of this board lacks; nil: nothing, as far as the server tells. One before
-// Redis 7 does not.
+// Redis 7 does not. The error is a CommandError where the server has no such commands.
 func (b *Board) Rights(ctx context.Context) (*blackboard.RightsError, error) {
 	keyed, onChannels, others := strings.Fields(keyedCommands), strings.Fields(channelCommands), strings.Fields(otherCommands)
 	var asked [][]string
@@ -48,11 +48,18 @@ func (b *Board) Rights(ctx context.Context) (*blackboard.RightsError, error) {
 	if err != nil || len(places) < 2 {
 		return nil, err
 	}
-	var rule []string
+	var rule, missing []string
 	for _, place := range places[1:] {
-		if at, err := strconv.Atoi(place); err == nil && at > 0 && at <= len(asked) {
+		switch at, err := strconv.Atoi(place); {
+		case err != nil || at == 0 || max(at, -at) > len(asked):
+		case at < 0:
+			missing = append(missing, strings.ToUpper(asked[-at-1][0]))
+		default:
 			lacks.Commands = append(lacks.Commands, asked[at-1][0])
 		}
+	}
+	if len(missing) > 0 {
+		return nil, &blackboard.CommandError{Addr: b.c.Addr, Commands: missing}
 	}
 	lacking := func(name string) bool { return slices.Contains(lacks.Commands, name) }
 	all := func(names []string) bool {

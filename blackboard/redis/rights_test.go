@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/url"
 	"regexp"
@@ -157,6 +158,34 @@ func TestRights(t *testing.T) {
 	}
 	if lacks, err := open(t, startEmbedded(t).url).Rights(w.ctx); err != nil || lacks != nil {
 		t.Errorf("the embedded one: %v %v", lacks, err)
+	}
+}
+
+// A server without a command that Sett needs is told of, with its name and none of the arguments, wherever that shows.
+func TestRenamedCommands(t *testing.T) {
+	for names, want := range map[string]string{
+		"CLIENT": "lacks the command CLIENT, which Sett needs", "EVAL": "lacks the command EVAL, which Sett needs",
+		"EVALSHA TIME": "lacks commands that Sett needs: TIME, EVALSHA", "XADD": "lacks the command XADD, which Sett needs",
+		"XRANGE": "lacks the command XRANGE, which Sett needs", "INFO": "",
+	} {
+		t.Run(names, func(t *testing.T) {
+			args := []string{}
+			for name := range strings.FieldsSeq(names) {
+				args = append(args, "--rename-command", name, "")
+			}
+			r := redistest.Start(t, args...)
+			ctx := testContext(t)
+			b, err := Open(ctx, store.Options{URL: r.URL, Instance: "test", Name: "test"})
+			var refused *blackboard.RightsError
+			if err == nil {
+				defer b.Close()
+				refused, err = b.Rights(ctx)
+			}
+			lacks := (*blackboard.CommandError)(nil)
+			if got := fmt.Sprint(err); refused != nil || want == "" && err != nil || want != "" && (!errors.As(err, &lacks) || got != "the Redis at "+r.Addr()+" "+want) {
+				t.Errorf("%v %v", refused, err)
+			}
+		})
 	}
 }
 

@@ -352,3 +352,36 @@ func TestSpendingClamps(t *testing.T) {
 		}
 	})
 }
+
+// The wait of a grant for its model is no time of its budget, nor of its attempt's run; that before and after it is.
+func TestWaitForModelIsNoTime(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		ref, call := w.called("a")
+		must(t, w.b.Cub.Await(w.ctx, ref, blackboard.WaitModel, "why"))
+		waited := time.Now()
+		for time.Since(waited) < 300*time.Millisecond {
+			time.Sleep(10 * time.Millisecond)
+		}
+		must(t, w.b.Cub.Await(w.ctx, ref, "", ""))
+		g := w.grantOf(ref.Claim, "a")
+		if g.Waited < 250*time.Millisecond || g.Waited > time.Since(waited)+50*time.Millisecond {
+			t.Errorf("waited %s", g.Waited)
+		}
+		if all := blackboard.Waits(w.snapshot(ref.Claim), blackboard.Policy{}, blackboard.Scene{}); len(all) != 1 || all[0].Since.Sub(g.StartedAt) != g.Waited {
+			t.Errorf("waits %+v, the grant began at %s", all, g.StartedAt)
+		}
+		budgets := blackboard.Budgets{Grant: model.Budget{Time: time.Hour}}
+		if room := w.reserve(call("1"), 1, 1, budgets); room.State != blackboard.RoomReserved {
+			t.Fatalf("%+v", room)
+		}
+		took := time.Since(waited)
+		if got := w.spending(w.goalOf(ref.Claim)).Time; got <= 0 || got > took-200*time.Millisecond {
+			t.Errorf("%s counted, of %s with the wait", got, took)
+		}
+		must(t, w.b.Cub.Requeue(w.ctx, blackboard.HandBack{GrantRef: ref, Most: 10, Reason: "stopped"}))
+		if g := w.grantOf(ref.Claim, "a"); g.Waited != 0 {
+			t.Errorf("the next attempt waited %s", g.Waited)
+		}
+	})
+}

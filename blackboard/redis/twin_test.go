@@ -48,7 +48,7 @@ func TestLuaStatuses(t *testing.T) {
 	for _, s := range []blackboard.InstanceState{blackboard.InstanceRunning, blackboard.InstanceStopping} {
 		known[string(s)] = true
 	}
-	for _, s := range []blackboard.LandingState{blackboard.LandingQueued, blackboard.LandingVerifying, blackboard.LandingNone} {
+	for _, s := range []blackboard.LandingState{blackboard.LandingQueued, blackboard.LandingVerifying, blackboard.LandingMoving, blackboard.LandingNone} {
 		known[string(s)] = true
 	}
 	files, err := filepath.Glob("lua/*.lua")

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -108,5 +109,71 @@ func TestWithheldIsSuspended(t *testing.T) {
 		if wf := w.workflow(w.goalOf(claim)); wf.Suspended != 0 || wf.OnlyPeople() {
 			t.Errorf("ended: %+v", wf)
 		}
+	})
+}
+
+// A claim whose grants wait for their model is suspended while no other works, whatever begins or ends the wait: also
+// after a change of the leader, beside a question and a conflict, and in any order. Go says the same.
+func TestWaitForModelIsSuspended(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		claim := w.granted(blackboard.PhaseParallel, "a", "b", "c")
+		c, a := w.run(claim, "a")
+		_, b := w.run(claim, "b")
+		wait := func(ref blackboard.GrantRef, what blackboard.WaitKind) {
+			t.Helper()
+			w.twice("await", func() error { return w.b.Cub.Await(w.ctx, ref, what, "why") })
+		}
+		check := func(when string, suspended, blocked int) {
+			t.Helper()
+			w.weighed(claim, suspended, blocked)
+			if wf, e := w.workflow(c.WorkflowID), w.lastEvent(); wf.OnlyPeople() != (suspended > 0) || e.OnlyPeople() != (suspended > 0) {
+				t.Errorf("%s: %+v, ledger: %+v", when, wf, e)
+			}
+		}
+		wait(a, blackboard.WaitModel)
+		if e := w.lastEvent(); !e.WaitsForModel() || e.Agent != "a" || e.Claim != claim || e.Workflow != c.WorkflowID {
+			t.Errorf("ledger: %+v", e)
+		}
+		if all := w.running(); !slices.Contains(all, "a h-a 1") { // it is no wait for the repository
+			t.Errorf("running: %q", all)
+		}
+		check("others are to work", 0, 0)
+		wait(b, blackboard.WaitModel)
+		check("one is in line", 0, 0)
+		_, third := w.run(claim, "c")
+		check("one works", 0, 0)
+		must(t, w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: third, Artefact: result(c, "c", blackboard.Terminal, "X", "")}))
+		check("none works", 1, 0)
+
+		w.raw("HDEL", w.b.c.Keys.Workflow(c.WorkflowID), "suspended")
+		must(t, w.b.Leader.RenewLead(w.ctx, blackboard.Lead{Holder: "orchestrator", Epoch: w.epoch}, 0))
+		epoch, _, err := w.b.Leader.TakeLead(w.ctx, "next", "", time.Hour)
+		must(t, err)
+		w.epoch = epoch.Epoch
+		w.weighed(claim, 1, 0)
+
+		wait(b, blackboard.WaitRepository)
+		check("one waits for the repository", 0, 0)
+		wait(b, blackboard.WaitModel)
+		check("it waits for its model again", 1, 0)
+		must(t, w.b.Cub.Requeue(w.ctx, blackboard.HandBack{GrantRef: a, Most: 10, Reason: "stopped"}))
+		check("one was handed back", 0, 0)
+		_, a = w.run(claim, "a")
+		wait(a, blackboard.WaitModel)
+		check("it waits anew", 1, 0)
+		must(t, w.b.Leader.RetryGrant(w.ctx, w.epoch, a, "it crashed"))
+		check("one crashed", 0, 0)
+		_, a = w.run(claim, "a")
+		must(t, w.b.Cub.Clash(w.ctx, blackboard.Clash{GrantRef: a, Conflict: conflictOf(c, "bb")}))
+		w.weighed(claim, 1, 0)
+		wait(b, "")
+		w.weighed(claim, 0, 0)
+		wait(b, blackboard.WaitModel)
+		w.weighed(claim, 1, 0)
+		must(t, w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: b, Artefact: result(c, "b", blackboard.Question, "Q", "?")}))
+		w.weighed(claim, 1, 0)
+		must(t, w.b.Leader.TerminateClaim(w.ctx, w.guard(claim), "it is enough", nil, nil))
+		w.weighed(claim, 0, 0)
 	})
 }

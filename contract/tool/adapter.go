@@ -53,7 +53,7 @@ func Read(a config.Adapter, phase blackboard.Phase, end End) (Output, error) {
 	case config.AdapterCommit:
 		out, err = changes(a, phase, end)
 	default:
-		out, err = contract(end)
+		out, err = contract(phase, end)
 	}
 	if err == nil {
 		out, err = Interpret(phase, out)
@@ -146,9 +146,13 @@ func middle(line string, most int) string {
 	return strings.ToValidUTF8(begin, "") + " … " + strings.ToValidUTF8(end, "")
 }
 
-func contract(end End) (Output, error) {
+// contract reads the tool contract's object. Under a review grant one without structural_type is a Review.
+func contract(phase blackboard.Phase, end End) (Output, error) {
 	if err := end.failed(); err != nil {
 		return Output{}, err
+	}
+	if phase == blackboard.PhaseReview {
+		return parseOutput(end.Stdout, blackboard.Review)
 	}
 	return ParseOutput(end.Stdout)
 }

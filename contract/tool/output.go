@@ -54,7 +54,10 @@ const (
 // Failure. A known field may not occur twice: one of two payloads would be lost in
 // silence. An unpaired surrogate escape in a string becomes U+FFFD. All errors are
 // *ParseError.
-func ParseOutput(stdout []byte) (Output, error) {
+func ParseOutput(stdout []byte) (Output, error) { return parseOutput(stdout, blackboard.Standard) }
+
+// parseOutput is ParseOutput where a result without structural_type is of this one.
+func parseOutput(stdout []byte, unnamed blackboard.StructuralType) (Output, error) {
 	object, err := soleObject(stdout)
 	if err != nil {
 		return Output{}, err
@@ -64,7 +67,7 @@ func ParseOutput(stdout []byte) (Output, error) {
 		return Output{}, err
 	}
 	var out Output
-	if out.StructuralType, err = structuralType(fields); err != nil {
+	if out.StructuralType, err = structuralType(fields, unnamed); err != nil {
 		return Output{}, err
 	}
 	if out.Type, err = artefactType(fields, out.StructuralType); err != nil {
@@ -163,13 +166,13 @@ func readFields(object []byte) (map[string]json.RawMessage, error) {
 	return fields, nil
 }
 
-func structuralType(fields map[string]json.RawMessage) (blackboard.StructuralType, error) {
+func structuralType(fields map[string]json.RawMessage, unnamed blackboard.StructuralType) (blackboard.StructuralType, error) {
 	name, ok, err := stringField(fields, fieldStructuralType)
 	if err != nil {
 		return "", err
 	}
 	if !ok {
-		return blackboard.Standard, nil
+		return unnamed, nil
 	}
 	st := blackboard.StructuralType(name)
 	if !st.Valid() {

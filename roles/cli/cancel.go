@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"sett/blackboard"
 	"sett/roles/cli/instance"
@@ -21,6 +22,7 @@ type cancelCmd struct {
 func (cancelCmd) Help() string {
 	return `Ends a claim, or a goal with all its claims: what runs for it is stopped, its questions are
 closed, and a Failure of type Cancelled says who did it and why. Its id goes to stdout.
+Where the goal's result is just being landed, it is said whether the branch has it.
 
 A claim that was cancelled can be tried again with sett retry, a goal cannot. What has been
 done stays on the blackboard, and what a stopped tool changed is kept (sett leftovers); a
@@ -73,8 +75,31 @@ func (c *cancelCmd) Run(a *app) error {
 	a.Sayf("sett: %s is cancelled%s; %s\n", what, stoppedBy(a, on.b, from, failure.ID), goalNow(a, on.b, about.WorkflowID))
 	if claim != "" {
 		a.Sayf("sett: %s tries it again\n", a.at.CommandLine(on.in, "retry "+words.Short(failure.ID)))
+		return nil
 	}
-	return nil
+	return landedAllTheSame(a, on.b, on.in, on.id)
+}
+
+// landedAllTheSame says whether the result of a goal that was cancelled while its branch was being moved is on the branch. It
+// waits a moment for that.
+func landedAllTheSame(a *app, b *instance.Board, in *instance.Instance, goal string) error {
+	const most, look = 5 * time.Second, 50 * time.Millisecond
+	for began := time.Now(); ; role.Pause(a.ctx, look) {
+		w, err := b.Records.Workflow(a.ctx, goal)
+		if err != nil || w.Landing == nil {
+			return err
+		}
+		switch l := w.Landing; {
+		case l.State == blackboard.LandingLanded:
+			a.Sayf("sett: its result has landed on branch %s all the same, as %s; before that the branch was at %s\n", role.Clean(l.Branch), words.Commit(l.Commit), words.Commit(l.Tip))
+			return nil
+		case l.State != blackboard.LandingMoving:
+			return nil
+		case time.Since(began) > most, a.ctx.Err() != nil:
+			a.Sayf("sett: its result was being landed on branch %s, and may be there; %s will say\n", role.Clean(l.Branch), a.at.CommandLine(in, "show "+words.Short(goal)))
+			return nil
+		}
+	}
 }
 
 // cancellable returns the claim to cancel, empty for a goal, and the claim's or the

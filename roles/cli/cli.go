@@ -101,6 +101,9 @@ func run(ctx context.Context, a *app, e role.Env) error {
 	if denied := (*blackboard.DeniedError)(nil); errors.As(err, &denied) && role.CodeOf(err) == role.Environment {
 		return role.Fail(role.Environment, denied, "%s", denied.Remedy())
 	}
+	if lacks := (*blackboard.CommandError)(nil); errors.As(err, &lacks) && role.CodeOf(err) == role.Environment {
+		return role.Fail(role.Environment, lacks, "%s", lacks.Remedy())
+	}
 	if hint := instance.Remedy(err); hint != "" && role.CodeOf(err) == role.Failed {
 		return role.Fail(role.Environment, err, "%s", hint)
 	}

@@ -38,7 +38,9 @@ func readComments(t *testing.T, dirs ...string) *comments {
 				case *ast.TypeSpec:
 					c.typed(file.Name.Name, n)
 				case *ast.ValueSpec:
-					c.valued(file.Name.Name, n)
+					if !strings.HasSuffix(path, "_test.go") { // a test's own values are none of the interface
+						c.valued(file.Name.Name, n)
+					}
 				}
 				return true
 			})

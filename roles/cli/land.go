@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"errors"
+	"time"
 
 	"sett/blackboard"
 	"sett/roles/cli/commit"
@@ -38,6 +39,8 @@ git init --separate-git-dir, is found if you type the command in it; else its br
 refused. No hook is run, and no filter or merge driver that only the repository's own
 configuration names, since an agent may have written it.
 
+The ledger records who landed it while the instance is up.
+
 It ends with 0 when the branch has the commit already, and with 1 when it refuses.
 
 Examples:
@@ -71,11 +74,41 @@ func (c *landCmd) Run(a *app) error {
 		shown = p.Write(&a.Terminal)
 	}
 	p.Done(&a.Terminal)
+	if p.Landed {
+		noteLanded(a, in, p, landing.Awaits(r.Goal) && r.Goal.Landing.Branch == p.Branch)
+	}
 	if g := r.Goal; landing.Awaits(g) && g.Landing.Branch != p.Branch {
 		a.Sayf("sett: note: goal %s still waits to land on %s: %s\n", words.Short(g.ID), role.Clean(g.Landing.Branch),
 			a.at.CommandLine(in, words.Land(words.Short(g.ID), g.Landing.Branch)))
 	}
 	return cmp.Or(shown, a.Emit(c.Form, term.Shown{Whole: p, Table: func() error { return nil }}))
+}
+
+// noteLanded has the ledger know of the landing, which counts in any case. Where the goal awaits it, that is seen soon.
+func noteLanded(a *app, in *instance.Instance, p *landing.Plan, awaited bool) {
+	b, _, done, err := a.at.Board(a.ctx)
+	if err == nil {
+		defer done()
+		err = b.People.NoteLanded(a.ctx, blackboard.LandedByHand{Word: a.NewID(), Workflow: p.Goal, Artefact: p.Artefact, Branch: p.Branch, Before: p.From, Commit: p.To, How: p.How}, a.Who())
+	}
+	switch {
+	case errors.Is(err, role.ErrNotRunning):
+		a.Sayf("sett: note: %s is not up: its ledger has no entry of this landing\n", in.Name)
+	case err != nil:
+		a.Sayf("sett: note: its ledger has no entry of this landing: %v\n", err)
+	case awaited:
+		seenLanded(a, b, p.Goal)
+	}
+}
+
+// seenLanded waits a moment until the goal no longer waits for the branch, so that sett wait says nothing that is over.
+func seenLanded(a *app, b *instance.Board, goal string) {
+	const most, look = 5 * time.Second, 20 * time.Millisecond
+	for began := time.Now(); time.Since(began) < most && a.ctx.Err() == nil; role.Pause(a.ctx, look) {
+		if w, err := b.Records.Workflow(a.ctx, goal); err != nil || !landing.Awaits(w) {
+			return
+		}
+	}
 }
 
 // way is the way that the flags want; empty: to move the branch forward or nothing.

@@ -809,6 +809,71 @@ func TestLandRunsTheUsersFilters(t *testing.T) {
 	}
 }
 
+// A file with a filter of the repository's own configuration lands as the commit has it. The note names the
+// command that runs the filter; the undo works before and after it.
+func TestLandWithoutFilter(t *testing.T) {
+	s := landStage(t)
+	s.git("config", "filter.rot.clean", "tr a-z n-za-m")
+	s.git("config", "filter.rot.smudge", "tr a-z n-za-m")
+	s.commitFile(".gitattributes", "*.dat filter=rot\n")
+	base := s.commitFile("*.dat", "secret\n")
+	s.achieved(base, s.aside("*.dat", "secrets\n", "new.dat", "more\n"))
+	settle := func() { // as though some time had gone since git wrote the index
+		s.t.Helper()
+		old := time.Now().Add(-time.Hour)
+		for _, name := range []string{"*.dat", "new.dat"} {
+			if s.text(name) != "("+name+" is not there)" {
+				s.Must(os.Chtimes(filepath.Join(s.root, name), old, old))
+			}
+		}
+		s.git("status")
+	}
+	settle()
+
+	s.Must(os.Chtimes(filepath.Join(s.root, "*.dat"), time.Now(), time.Now().Add(-time.Minute)))
+	_, _, err := s.run("land")
+	if role.CodeOf(err) != role.Failed || hint(err) != "git status compares them: if it lists none of them, land again; else git stash -u puts them aside, or commit them" {
+		t.Fatalf("%v, hint %s", err, hint(err))
+	}
+	has(t, err.Error(), `that Sett cannot compare with the commit: their times have changed, and the filter "rot" is not run`, "\n*.dat")
+	s.Must(os.Chtimes(filepath.Join(s.root, "*.dat"), time.Now(), time.Now()))
+	if _, _, err := s.run("land"); err == nil {
+		t.Fatal("it landed")
+	}
+	s.git("status") // what the hint names helps at once
+	for _, first := range []string{"", "git --literal-pathspecs checkout -- '*.dat' new.dat"} {
+		plan := s.land("--dry-run")
+		_, stderr, err := s.run("land")
+		s.Must(err)
+		has(t, stderr, "to undo it: git --literal-pathspecs checkout -- '*.dat' new.dat && git reset --keep "+base,
+			`note: the filter "rot" was not run, which only the repository's own configuration names; to run it: git --literal-pathspecs checkout -- '*.dat' new.dat`)
+		if s.text("*.dat") != "frpergf\n" || s.text("new.dat") != "zber\n" {
+			t.Errorf("landed %q %q", s.text("*.dat"), s.text("new.dat"))
+		}
+		if first != "" {
+			cmd := exec.Command("sh", "-c", first)
+			cmd.Dir = s.root
+			if out, err := cmd.CombinedOutput(); err != nil || s.text("*.dat") != "secrets\n" || s.text("new.dat") != "more\n" {
+				t.Errorf("%s: %v\n%s%q %q", first, err, out, s.text("*.dat"), s.text("new.dat"))
+			}
+		}
+		s.undo(plan)
+		s.clean()
+		if s.rev("HEAD") != base || s.text("*.dat") != "secret\n" {
+			t.Errorf("undone: %s, %q", s.rev("HEAD"), s.text("*.dat"))
+		}
+		settle()
+	}
+
+	// One that is surely in the way is a reason of its own.
+	s.Must(os.Chtimes(filepath.Join(s.root, "*.dat"), time.Now(), time.Now().Add(-time.Minute)))
+	s.write("new.dat", "mine\n")
+	_, _, err = s.run("land")
+	if role.CodeOf(err) != role.Failed || !strings.HasSuffix(err.Error(), "would overwrite files that are not committed\nnew.dat") {
+		t.Errorf("%v", err)
+	}
+}
+
 // However a result is landed, everything is in the user's repository then, and
 // nothing of it before: a dry run and a refusal leave no object of the result there.
 func TestLandBringsEverything(t *testing.T) {

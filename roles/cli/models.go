@@ -128,9 +128,10 @@ type modelsPauseCmd struct {
 
 // Help is shown by `sett models pause --help`.
 func (modelsPauseCmd) Help() string {
-	return `Stops all spending of an instance at once: every further call of a model is refused,
-also those of tools that run. Calls under way end. Grants whose tool does without the
-model go on. Claims wait for the bids that a model gives.
+	return `Stops all spending of an instance at once. Agents with a model do not begin their work,
+and claims wait for the bids that a model gives: both go on after sett models resume.
+Every further call of a tool that runs already is refused, which fails most of them; calls
+under way end. Agents without a model, in sett.yml, work on.
 
 ` + whoHelp + `
 
@@ -146,8 +147,9 @@ type modelsResumeCmd struct {
 
 // Help is shown by `sett models resume --help`.
 func (modelsResumeCmd) Help() string {
-	return `Lets calls of models go on after sett models pause. Work that failed meanwhile is not
-tried again by itself: sett retry does.
+	return `Lets calls of models go on after sett models pause. Agents that waited begin within two
+seconds. Work that failed since it had begun before the pause is not tried again by itself:
+sett retry does.
 
 ` + whoHelp + `
 

@@ -30,15 +30,16 @@ type questionsCmd struct {
 func (questionsCmd) Help() string {
 	return `Lists what waits for a person, the oldest first, with the command that settles it:
 questions that agents ask, gates: artefacts that wait for approval (approve in
-sett.yml), landings: results that cannot reach their branch (land in sett.yml), and
-bids: claims whose bids wait, since a budget is used up or models are paused.
+sett.yml), landings: results that cannot reach their branch (land in sett.yml),
+bids: claims whose bids wait, since a budget is used up or models are paused, and
+models: claims whose agents do not begin, since models are paused.
 
 With --wait it ends when something new waits, and prints that: exit code 0. After
 --timeout the exit code is 4. Something new is what was not there at the start. With
 --workflow it also ends when the goal does: 1, or 6 when it ended without a Terminal.
 
-For programs each has id, kind (question, gate, landing or bid), since, age_seconds, agent and
-role (who asks, who made it), claim_id, about (id, type and version of the artefact),
+For programs each has id, kind (question, gate, landing, bid or model), since, age_seconds, agent
+and role (who asks, who made it), claim_id, about (id, type and version of the artefact),
 workflow_id, goal, text, commands, and a gate look: the command that shows what is held.
 
 Examples:
@@ -158,7 +159,7 @@ func (n *newcomers) await(ctx context.Context) error {
 	f := ledger.NewFollower(&n.a.Terminal, n.b)
 	return f.Follow(ctx, from, func(e blackboard.Event) error {
 		mine := n.r.Workflow == "" || e.Workflow == n.r.Workflow
-		if !mine || !e.CallsPerson() && !e.Withheld() && e.GoalEnded() == "" {
+		if !mine || !e.CallsPerson() && !e.Withheld() && !e.WaitsForModel() && e.GoalEnded() == "" {
 			return nil
 		}
 		return ledger.Patiently(ctx, func() error { return n.look(ctx) })

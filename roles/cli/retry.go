@@ -339,7 +339,7 @@ func retryEnd(a *app, b *instance.Board, in *instance.Instance, f blackboard.Art
 		return instance.TakesNo(a.at, in, "work")
 	case err != nil:
 		return refusal("retry "+view.Named(f), err, hint)
-	case limit:
+	case limit && (w.Landing == nil || w.Landing.State != blackboard.LandingNone):
 		a.Sayf("sett: goal %s goes on: its artefacts without a claim get one\n", goal)
 		return nil
 	}
@@ -357,7 +357,13 @@ func noteBarred(a *app, b *instance.Board, in *instance.Instance, cfg *config.Co
 	if err != nil {
 		return
 	}
-	if why, hint := barOf(a, in, cfg, targetOf(r)); why != "" {
+	target := targetOf(r)
+	if latest, err := b.Records.LatestVersions(a.ctx, []string{r.LogicalID}); err == nil && latest[r.LogicalID] != r.ID {
+		if last, err := b.Records.Artefact(a.ctx, latest[r.LogicalID]); err == nil {
+			target.Version = last.Version
+		}
+	}
+	if why, hint := barOf(a, in, cfg, target); why != "" {
 		a.Sayf("sett: note: with a conflict or feedback it fails again: %s; %s\n", why, hint)
 	}
 }

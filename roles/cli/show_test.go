@@ -45,6 +45,15 @@ func (s *stage) hindered(what blackboard.WaitKind, why string) (goal string) {
 	return goal
 }
 
+// paused has writer wait for its model, and returns the goal and the grant.
+func (s *stage) paused() (goal string, ref blackboard.GrantRef) {
+	goal, claim := granted(s)
+	st := s.begin(claim, "writer")
+	ref = blackboard.GrantRef{Claim: claim, Agent: "writer", Attempt: st.Grant.Attempt, Holder: st.Grant.Holder}
+	s.Must(s.board.Cub.Await(s.t.Context(), ref, blackboard.WaitModel, "all calls of models are paused: sett models resume"))
+	return goal, ref
+}
+
 // waitCases set up what is waited for, and return the id to show.
 var waitCases = map[string]struct {
 	what        blackboard.WaitKind
@@ -104,6 +113,14 @@ var waitCases = map[string]struct {
 	}},
 	"blackboard with a full disk": {blackboard.WaitBlackboard, "writer", "writer has a result that the blackboard does not take (no room), claim ", func(s *stage) string {
 		return s.hindered(blackboard.WaitBlackboard, "no room")
+	}},
+	"model": {blackboard.WaitModel, "writer", "writer waits for its model (all calls of models are paused: sett models resume), claim ", func(s *stage) string {
+		return s.hindered(blackboard.WaitModel, "all calls of models are paused: sett models resume")
+	}},
+	"result after the model": {blackboard.WaitResult, "writer", "writer is running", func(s *stage) string {
+		goal, ref := s.paused()
+		s.Must(s.board.Cub.Await(s.t.Context(), ref, "", ""))
+		return goal
 	}},
 	"conflict": {blackboard.WaitConflict, "writer", "writer waits until Conflict ", func(s *stage) string {
 		goal, claim := granted(s)

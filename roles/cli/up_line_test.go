@@ -84,3 +84,14 @@ func TestUpLine(t *testing.T) {
 		}
 	}
 }
+
+// TestDownWithoutLock: a down that cannot write the state directory says that nothing was stopped, and where to look.
+func TestDownWithoutLock(t *testing.T) {
+	s := newStage(t)
+	dir := filepath.Join(s.home, "sett", "stage")
+	s.Must(os.Mkdir(filepath.Join(dir, instance.UpLock+".lock"), 0o700)) // root may write everywhere else
+	_, _, err := s.run("down")
+	if role.CodeOf(err) != role.Environment || !strings.Contains(err.Error(), "lock instance stage, so nothing was stopped: open lock: ") || !strings.HasPrefix(hint(err), "make "+dir+" writable, ") {
+		t.Errorf("%v, hint %s", err, hint(err))
+	}
+}

@@ -54,7 +54,7 @@ before, on stderr.
 
 For programs the goal has the fields of sett goals -o json, open_questions (see sett questions),
 and waits: what it still waits for, each with what (claim, bid, decision, start, slot,
-repository, result, blackboard, answer or approval), agent, since, age_seconds, until,
+repository, model, result, blackboard, answer or approval), agent, since, age_seconds, until,
 subject_id, workflow_id and text; waits_more counts the open work that was not looked at.
 An achieved goal with a commit has an outcome: the commit, and how much it changes.
 
@@ -220,7 +220,7 @@ func (w *goalWaiter) view(ctx context.Context) (v waitView, err error) {
 	return v, err
 }
 
-// matters reads the questions, gates and withheld bids of the goal, and of the goal that has to land before it.
+// matters reads the questions, gates and what waits for a model of the goal, and of the goal that has to land before it.
 // For --for idle, it is one too that the goal cannot land.
 func (w *goalWaiter) matters(ctx context.Context) ([]view.Matter, error) {
 	r := view.MatterReader{Reader: status.Reader(w.at, w.b, w.in), Workflow: w.goal, Whole: !w.form.ForPeople()}

@@ -100,3 +100,61 @@ func TestWithheldNoLonger(t *testing.T) {
 		}
 	}
 }
+
+// A goal of which work is all that is left that does not begin, since calls of models are paused, waits for a person: each
+// command that waits ends, and names what to type. When they go on, none of them says so any more.
+func TestWaitForModelWaitsForAPerson(t *testing.T) {
+	s := newStage(t)
+	s.Must(s.board.People.PauseModels(t.Context(), true, "ann", "dear"))
+	goal, claim := granted(s)
+	st := s.begin(claim, "writer")
+	ref := blackboard.GrantRef{Claim: claim, Agent: "writer", Attempt: st.Grant.Attempt, Holder: st.Grant.Holder}
+	if _, _, err := s.run("wait", goal, "--timeout", "50ms"); role.CodeOf(err) != role.TimedOut {
+		t.Errorf("an agent works: %v", err)
+	}
+	calls := map[*call]role.Code{
+		s.start("wait", goal): role.Waiting, s.start("wait", goal, "--for", forQuestion): role.OK, s.start("wait", goal, "--for", forIdle): role.OK,
+		s.start("watch", "--exit-when-done"): role.Waiting, s.start("watch", "--exit-when-done", "--workflow", goal): role.Waiting,
+		s.start("questions", "--wait"): role.OK,
+	}
+	s.Until("all follow the ledger", func() bool { return s.Server.Followers() == len(calls) })
+	s.Must(s.board.Cub.Await(t.Context(), ref, blackboard.WaitModel, "all calls of models are paused: sett models resume"))
+	ends := func(out string, err error, code role.Code) {
+		t.Helper()
+		if role.CodeOf(err) != code {
+			t.Errorf("got %v, want exit code %d", err, code)
+		}
+		if err != nil {
+			out = err.Error()
+			has(t, out, "waiting for you: 1 claim without its model")
+		}
+		has(t, out, "writer waits for its model", "all calls of models are paused", "models resume")
+	}
+	for c, code := range calls {
+		err := c.wait()
+		ends(c.out.String(), err, code)
+	}
+	out, _, err := s.run("questions")
+	ends(out, err, role.OK)
+	out, _, err = s.run("questions", "-o", "json")
+	s.Must(err)
+	has(t, out, `"kind": "model"`, `"agent": "writer"`, claim)
+	out, _, err = s.run("watch", "--since", "all", "--exit-when-done", "--timeout", "1m")
+	has(t, out, "waits for the model: all calls of models are paused")
+	ends(out, err, role.Waiting)
+
+	s.Must(s.board.People.PauseModels(t.Context(), false, "ann", ""))
+	for range 2 { // the agent begins within seconds, then it has begun
+		for _, args := range [][]string{{"wait", goal}, {"watch", "--exit-when-done"}, {"wait", goal, "--for", forIdle}} {
+			if _, _, err := s.run(append(args, "--timeout", "50ms")...); role.CodeOf(err) != role.TimedOut {
+				t.Errorf("%s: %v", args, err)
+			}
+		}
+		out, _, err := s.run("questions")
+		s.Must(err)
+		if strings.Contains(out, words.Short(claim)) {
+			t.Errorf("questions: %s", out)
+		}
+		s.Must(s.board.Cub.Await(t.Context(), ref, "", ""))
+	}
+}

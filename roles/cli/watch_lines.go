@@ -84,14 +84,22 @@ func orDash(s string) string {
 }
 
 // artefact reads the artefact that an entry is about, when a line about it needs
-// it; nil otherwise, and when it cannot be read.
+// it; nil otherwise, and when it cannot be read. Of a large result its summary is read.
 func (v *ledgerView) artefact(ctx context.Context, e blackboard.Event) *blackboard.Artefact {
 	id := view.About(e)
 	if id == "" {
 		return nil
 	}
-	if size, err := strconv.Atoi(e.Attributes["size"]); err != nil || size > view.MaxShown {
+	size, err := strconv.Atoi(e.Attributes["size"])
+	if err != nil || size > view.MaxShown && e.Kind != blackboard.EventResult {
 		return nil
+	}
+	if size > view.MaxShown {
+		all, each, err := v.board.Records.Outlines(ctx, []string{id})
+		if err != nil || each[0] != nil || all[0].Summary == "" {
+			return nil
+		}
+		return &all[0].Artefact
 	}
 	a, err := v.board.Records.Artefact(ctx, id)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"sett/blackboard/redis/redistest"
 	"sett/roles/role"
 	"sett/roles/role/words"
+	"sett/roles/view"
 )
 
 // The ledger is followed without a gap and without anything twice, through a
@@ -137,4 +138,14 @@ func TestWatchToTheEnd(t *testing.T) {
 	if err := c.wait(); role.CodeOf(err) != role.Interrupted {
 		t.Errorf("interrupted before the end: %v", err)
 	}
+}
+
+// A Failure that has all of a tool's output is too large to be read for a line: its reason is in the line all the same.
+func TestWatchLargeFailure(t *testing.T) {
+	s := newStage(t)
+	s.work(s.Goal("much"), blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeToolExecutionFailure, Summary: "too much output",
+		Payload: `{"reason":"too much output","stdout":"` + strings.Repeat("x", view.MaxShown) + `"}`})
+	stdout, _, err := s.run("watch", "--since", "all", "--until", "1ms")
+	s.Must(err)
+	has(t, stdout, "fails, ToolExecutionFailure", ": too much output")
 }

@@ -18,9 +18,10 @@ type board struct {
 	assignment func(ctx context.Context, agent, incarnation string) (claim string, err error)
 	ping       func(ctx context.Context) error
 
-	// spending reads the account of a goal, and calls those of models under way.
+	// spending reads the account of a goal, calls those of models under way, and paused whether a person stopped all.
 	spending func(ctx context.Context, workflow string) (blackboard.Spending, error)
 	calls    func(ctx context.Context) ([]blackboard.PendingCall, error)
+	paused   func(ctx context.Context) (bool, error)
 
 	// withhold records that a bid waits for a call of the model, and says why; an empty kind: no longer.
 	withhold func(ctx context.Context, claim, agent string, kind blackboard.WithheldKind, why string) error

@@ -112,8 +112,8 @@ func (x *executor) stopAfterGrace(ctx context.Context, w *work, stop context.Can
 	}
 }
 
-// attemptWork assembles the tool's input, has its tree prepared, runs the tool, reads its
-// output and settles its tree. Life is the cub's, ctx the grant's.
+// attemptWork assembles the tool's input, has its tree prepared, waits until its model may be called, runs the tool,
+// reads its output and settles its tree. Life is the cub's, ctx the grant's.
 func (x *executor) attemptWork(life, ctx context.Context, w *work) outcome {
 	none := toolrun.Result{ExitCode: -1}
 	late, cancel := outlasting(ctx)
@@ -132,6 +132,9 @@ func (x *executor) attemptWork(life, ctx context.Context, w *work) outcome {
 	}
 	if err == nil {
 		err = x.prepare(life, ctx, w, task)
+	}
+	if err == nil {
+		err = awaitModel(life, ctx, x, w)
 	}
 	if found := (*clashError)(nil); errors.As(err, &found) {
 		return clash(ctx, x, w, task, found.Clash)

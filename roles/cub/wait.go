@@ -18,7 +18,56 @@ const (
 	quickAnswer = time.Second      // a request that takes longer is such a wait
 	newReason   = 15 * time.Second // between two reasons of one wait
 	mostReason  = 300              // characters of a reason
+	pausedAgain = time.Second      // between two questions whether calls of models are paused
 )
+
+// errPaused is the reason of a wait for the model.
+var errPaused = errors.New("all calls of models are paused: sett models resume")
+
+// awaitModel waits while a person has stopped all calls of models: a tool that needs its model is not started only to
+// fail. A stop of the cub ends the wait; the next holder of the grant asks again. No tool runs before the blackboard
+// knows that the wait is over: a person who waits for a goal would be told that it waits for them.
+func awaitModel(life, ctx context.Context, x *executor, w *work) error {
+	if x.settings.Asks.Gateway == "" || x.settings.Asks.NoDoor {
+		return nil
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(life, func() { cancel(errStopping) })()
+	paused, err := arePaused(ctx, x)
+	if err != nil || !paused {
+		return err
+	}
+	var why hindrance
+	why.is(errPaused)
+	over := nameWait(x, w, blackboard.WaitModel, &why)
+	for err == nil && paused {
+		select {
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		case <-time.After(pausedAgain):
+			paused, err = arePaused(ctx, x)
+		}
+	}
+	over()
+	if err != nil {
+		return err
+	}
+	err = x.patiently(ctx, func() error { return x.board.work.Await(ctx, w.ref, "", "") })
+	return refusedIsOver(err)
+}
+
+// arePaused says whether a person has stopped all calls of models.
+func arePaused(ctx context.Context, x *executor) (paused bool, err error) {
+	err = x.patiently(ctx, func() error {
+		paused, err = x.board.paused(ctx)
+		return err
+	})
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
+	return paused, err
+}
 
 // insist asks the repository until it answers, or the context ends: its error is then the
 // context's cause. Granted work does not fail because the repository is away.
@@ -98,12 +147,12 @@ type namedWait struct {
 func (n *namedWait) run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	if n.what == blackboard.WaitRepository { // that the blackboard is away is logged already
+	if n.what != blackboard.WaitBlackboard { // that the blackboard is away is logged already
 		why := n.last.reason()
 		if why == "" {
 			why = "it works on the request"
 		}
-		n.w.log.Warn("waiting for the repository", "reason", why)
+		n.w.log.Warn("waiting for the "+string(n.what), "reason", why)
 	} else { // nobody waits for word of a wait whose end is on the blackboard
 		go func() {
 			select {
@@ -121,8 +170,8 @@ func (n *namedWait) run() {
 		case <-time.After(longestPause): // it may have a reason by then, or be told at last
 		}
 	}
-	if n.what == blackboard.WaitRepository {
-		n.w.log.Info("waiting for the repository no longer", "waited", time.Since(n.began).Round(time.Millisecond))
+	if n.what != blackboard.WaitBlackboard {
+		n.w.log.Info("waiting for the "+string(n.what)+" no longer", "waited", time.Since(n.began).Round(time.Millisecond))
 		n.record(context.Background(), "", "")
 	}
 }

@@ -87,6 +87,7 @@ func boardOn(b *redis.Board, agent string) board {
 		submitBids: b.Cub.SubmitBids,
 		openWork:   b.Index.OpenAgentWork, assignment: b.Roster.Assignment,
 		ping: b.Ping, raiseBudget: b.Cub.RaiseBudget, withhold: b.Cub.Withhold, spending: b.Calls.Spending, calls: b.Calls.Pending,
+		paused: b.Calls.Paused,
 		listen: func(ctx context.Context, topics []topic, ready func(), notice func(topic, string), lost func(error)) error {
 			channels := make([]redis.Channel, len(topics))
 			for i, t := range topics {

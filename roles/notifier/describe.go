@@ -47,6 +47,10 @@ func (n *notifier) describe(ctx context.Context, e blackboard.Event, a alert) (e
 		}
 		v.Bid, err = n.bid(ctx, e)
 		return v, err
+	case kindModel:
+		v.Command = n.line("models resume")
+		v.Model, err = n.model(ctx, e)
+		return v, err
 	}
 	return v, n.ask(ctx, &v, a.artefact)
 }
@@ -132,6 +136,24 @@ func (n *notifier) bid(ctx context.Context, e blackboard.Event) (*bid, error) {
 		}
 	}
 	return out, err
+}
+
+// model reads a grant that waits for its model.
+func (n *notifier) model(ctx context.Context, e blackboard.Event) (*withheld, error) {
+	out := &withheld{Claim: brief(e.Claim), Agent: brief(e.Agent)}
+	s, err := n.board.Snapshot(ctx, e.Claim)
+	switch {
+	case errors.Is(err, blackboard.ErrUnavailable):
+		return nil, err
+	case err != nil:
+		n.log.Warn("claim not read", "claim", e.Claim, "error", err)
+		return out, nil
+	}
+	out.About = subjectOf(&s.Claim)
+	if g, _ := s.Grant(e.Agent); g.WaitsForModel() {
+		out.Open, out.Reason = true, brief(g.WaitsWhy)
+	}
+	return out, nil
 }
 
 // claim reads a claim. An event is told without what it says if it cannot be read.

@@ -12,6 +12,7 @@ const (
 	kindGate     = "gate"     // an artefact waits for approval
 	kindLanding  = "landing"  // a result cannot reach its branch until a person acts
 	kindBid      = "bid"      // an agent's bid waits until a person lets its model be asked
+	kindModel    = "model"    // an agent does not begin until a person lets calls of models go on
 	kindWorkflow = "workflow" // a goal's last work is done
 )
 
@@ -28,6 +29,7 @@ type event struct {
 	Gate          *gate     `json:"gate,omitempty"`
 	Landing       *landing  `json:"landing,omitempty"`
 	Bid           *bid      `json:"bid,omitempty"`
+	Model         *withheld `json:"model,omitempty"`
 	Command       string    `json:"command"`                  // for people to type: answer, approve, land, models resume, or show
 	RejectCommand string    `json:"reject_command,omitempty"` // of a gate
 }
@@ -101,6 +103,15 @@ type bid struct {
 	Open   bool     `json:"open"`            // it still waits for that
 }
 
+// withheld is a grant that waits, since all calls of models are paused.
+type withheld struct {
+	Claim  string   `json:"claim"`
+	Agent  string   `json:"agent"`
+	Reason string   `json:"reason"`          // in plain words; may be empty
+	About  *subject `json:"about,omitempty"` // absent: its records cannot be read
+	Open   bool     `json:"open"`            // it still waits for that
+}
+
 // alert is the part of a ledger entry that people are told of.
 type alert struct {
 	kind     string
@@ -121,6 +132,8 @@ func alertOf(e blackboard.Event) (alert, bool) {
 		return alert{kind: kindLanding, artefact: e.Artefact}, true
 	case e.Withheld():
 		return alert{kind: kindBid}, true
+	case e.WaitsForModel():
+		return alert{kind: kindModel}, true
 	}
 	return alert{}, false
 }

@@ -77,6 +77,11 @@ func TestEvents(t *testing.T) {
 	w.must(w.board.Cub.Withhold(w.ctx, asked, "writer", "", "")) // nor is the end of that
 	w.finish(w.granted(w.post("the last")), blackboard.Question, "Ask", "is that all?")
 	w.told(10)
+	ref := w.started(w.goal("work with the model"))
+	w.must(w.board.Cub.Await(w.ctx, ref, blackboard.WaitRepository, "no room"))
+	w.must(w.board.Cub.Await(w.ctx, ref, blackboard.WaitModel, "all calls of models are paused: sett models resume"))
+	w.told(11)
+	w.must(w.board.Cub.Await(w.ctx, ref, "", ""))
 	r.halt()
 
 	raw, err := os.ReadFile(filepath.Join(w.dir, "told"))
@@ -111,6 +116,21 @@ func TestEventOfBidThatWaitsNoLonger(t *testing.T) {
 		if !maps.Equal(got, want) {
 			t.Errorf("event %d: got %v, want %v", i, got, want)
 		}
+	}
+}
+
+// Work that waits no longer for its model is told as such, since the event was due.
+func TestEventOfWorkThatWaitsNoLonger(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ref := w.started(w.goal("work with the model"))
+	w.must(w.board.Cub.Await(w.ctx, ref, blackboard.WaitModel, "why"))
+	w.must(w.board.Cub.Await(w.ctx, ref, "", ""))
+	w.start(takes, quick())
+	got, _ := w.told(1)[0]["model"].(map[string]any)
+	delete(got, "about")
+	if want := map[string]any{"claim": ref.Claim, "agent": "writer", "reason": "", "open": false}; !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 

@@ -102,6 +102,14 @@ func (w *world) guard(claim string) blackboard.Guard {
 	return blackboard.Guard{Epoch: w.lead.Epoch, Claim: claim, Revision: s.Claim.Revision}
 }
 
+// started has writer begin with a claim.
+func (w *world) started(claim string) blackboard.GrantRef {
+	w.Helper()
+	s, err := w.board.Cub.Start(w.ctx, blackboard.StartRequest{Claim: claim, Agent: "writer", Holder: "test"})
+	w.must(err)
+	return blackboard.GrantRef{Claim: claim, Agent: "writer", Attempt: s.Grant.Attempt, Holder: "test"}
+}
+
 // finish has writer hand in a result, and returns its id.
 func (w *world) finish(claim string, st blackboard.StructuralType, typ, payload string) string {
 	w.Helper()

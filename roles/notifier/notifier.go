@@ -19,11 +19,12 @@ const Help = `Run a command when a question, an approval or a goal's end wants a
 Usage: sett notifier
 
 The command gets one JSON event on its stdin when a question is asked, when a
-gate holds an artefact for approval, when a landing or a bid waits for a person,
-and when a workflow ends: each event at least once, one after another. Its
-output goes to the log. If it fails it runs again after a second, later after a
-minute, and the events after it wait; after three days the event is given up,
-and at once if the command ends with exit code 65: it will never take this event.
+gate holds an artefact for approval, when a landing, a bid or an agent's work
+waits for a person, and when a workflow ends: each event at least once, one
+after another. Its output goes to the log. If it fails it runs again after a
+second, later after a minute, and the events after it wait; after three days the
+event is given up, and at once if the command ends with exit code 65: it will
+never take this event.
 
 The orchestrator starts it where sett.yml has "notify". Environment:
 
@@ -74,6 +75,7 @@ type records interface {
 	Workflow(ctx context.Context, id string) (blackboard.Workflow, error)
 	Artefact(ctx context.Context, id string) (blackboard.Artefact, error)
 	Claims(ctx context.Context, ids []string) ([]blackboard.Claim, error)
+	Snapshot(ctx context.Context, claim string) (blackboard.Snapshot, error)
 }
 
 type ledger interface {

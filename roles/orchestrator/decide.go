@@ -71,12 +71,17 @@ func (t *term) open(ctx context.Context, artefactID string) error {
 	return nil
 }
 
+// overLimit is the reason against more work in a workflow that has grown too large.
+func overLimit(limit int) string {
+	return fmt.Sprintf("the workflow has more than %d artefacts that count (orchestrator.max_artefacts)", limit)
+}
+
 func (t *term) refuse(ctx context.Context, artefactID string, limit int) error {
 	a, err := t.board.Artefact(ctx, artefactID)
 	if err != nil {
 		return err
 	}
-	reason := fmt.Sprintf("the workflow has more than %d artefacts that count (orchestrator.max_artefacts)", limit)
+	reason := overLimit(limit)
 	about := blackboard.Claim{ArtefactID: a.ID, WorkflowID: a.WorkflowID}
 	t.log.Warn("claim refused", "artefact", artefactID, "workflow", a.WorkflowID, "reason", reason)
 	for subject := a.WorkflowID; ; {

@@ -100,7 +100,7 @@ func (t *term) landStep(ctx context.Context, goal string, barred map[string]stri
 		return passes, err
 	}
 	s := landing{t: t, role: soundLander{t.lander}, policy: t.clan.get().Land, w: w, was: *w.Landing, l: *w.Landing}
-	f := arbiter.LandingFacts{Landing: s.was, Outstanding: w.Outstanding, Failures: w.Failures, Branch: s.policy.Branch()}
+	f := arbiter.LandingFacts{Landing: s.was, Outstanding: w.Outstanding, Failures: w.Failures, Ended: w.Status.Ended(), Branch: s.policy.Branch()}
 	if s.was.State == blackboard.LandingVerifying {
 		c, err := t.board.Snapshot(ctx, blackboard.BiddingClaimID(s.was.Verification))
 		if err != nil && !errors.Is(err, blackboard.ErrNotFound) { // it has none yet
@@ -124,6 +124,8 @@ func (t *term) landStep(ctx context.Context, goal string, barred map[string]stri
 		return next, err
 	case arbiter.LandMove:
 		return s.move(ctx)
+	case arbiter.LandLook:
+		return s.look(ctx)
 	case arbiter.LandRefuse:
 		return s.feedback(ctx)
 	case arbiter.LandRework:
@@ -231,13 +233,18 @@ func subjectOf(a blackboard.Artefact) string {
 	return subject
 }
 
-// result returns the artefact with the goal's commit; one without an id: it has none.
-func (s *landing) result(ctx context.Context) (blackboard.Artefact, error) {
+// outlines reads the goal's artefacts, oldest first, each of which may be lost.
+func (s *landing) outlines(ctx context.Context) ([]blackboard.Outline, []error, error) {
 	ids, err := s.t.board.WorkflowArtefacts(ctx, s.w.ID)
 	if err != nil {
-		return blackboard.Artefact{}, err
+		return nil, nil, err
 	}
-	all, each, err := s.t.board.Outlines(ctx, ids)
+	return s.t.board.Outlines(ctx, ids)
+}
+
+// result returns the artefact with the goal's commit; one without an id: it has none.
+func (s *landing) result(ctx context.Context) (blackboard.Artefact, error) {
+	all, each, err := s.outlines(ctx)
 	if err != nil {
 		return blackboard.Artefact{}, err
 	}

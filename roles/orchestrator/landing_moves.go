@@ -91,6 +91,18 @@ func (s *landing) move(ctx context.Context) (turn, error) {
 	return goesOn, s.record(ctx, blackboard.LandingStep{})
 }
 
+// look finds out whether the branch was moved before the goal was cancelled, or while it was. It is moved no more.
+func (s *landing) look(ctx context.Context) (turn, error) {
+	done, err := s.role.Land(ctx, repository.Land{Branch: s.l.Branch, From: s.l.Commit, To: s.l.Commit})
+	if err != nil {
+		return holds, err
+	}
+	if s.l.State = blackboard.LandingLanded; !done.Done {
+		s.l.State, s.l.Reason = blackboard.LandingNone, arbiter.NotLanded().Reason
+	}
+	return passes, s.end(ctx)
+}
+
 // refusal is the payload of the Review that sends a result back.
 type refusal struct {
 	Reason  string     `json:"reason"`
@@ -144,9 +156,19 @@ func (s *landing) rework(ctx context.Context) (turn, error) {
 	if err != nil {
 		return holds, ofRecord(err)
 	}
-	target := blackboard.Target{LogicalID: result.LogicalID, Version: result.Version, Type: result.Type, Agent: result.ProducedByAgent, Role: result.ProducedByRole}
+	all, each, err := s.outlines(ctx)
+	if err != nil {
+		return holds, err
+	}
+	// A rework that made no commit is a version, too: the one before it is landed again, and again in vain.
+	version, count := blackboard.Reworked(all, each, result.LogicalID)
+	target := blackboard.Target{LogicalID: result.LogicalID, Version: version, Type: result.Type, Agent: result.ProducedByAgent, Role: result.ProducedByRole}
 	reviews := append([]string{review.ID}, review.SourceArtefacts[1:]...)
-	d := arbiter.SendBack(result.ID, target, policyOf(s.t.clan.get()), []string{blackboard.RoleRepository}, reviews)
+	cfg := s.t.clan.get()
+	d := arbiter.SendBack(result.ID, target, policyOf(cfg), []string{blackboard.RoleRepository}, reviews)
+	if most := cfg.Orchestrator.MaxArtefacts; d.Rework != nil && most > 0 && count > most {
+		d = arbiter.Decision{FailureType: blackboard.TypeWorkflowLimit, Reason: overLimit(most)}
+	}
 	about := blackboard.Claim{ID: blackboard.LandingReworkID(result.ID, s.l.Since), ArtefactID: result.ID, WorkflowID: s.w.ID}
 	if d.Rework == nil {
 		s.l.State, s.l.Reason = blackboard.LandingNone, d.Reason

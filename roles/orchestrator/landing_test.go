@@ -390,6 +390,64 @@ func TestLandingMeetsAPerson(t *testing.T) {
 	}
 }
 
+// A goal that somebody cancels while its branch is being moved lands or does not: the ledger says which, and nothing
+// moves the branch afterwards. The next goal takes its turn.
+func TestLandingIsCancelled(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		cut    int // the call before or after which the process ends, and the goal is cancelled; 0: in the call that moves the branch
+		landed bool
+		state  blackboard.LandingState
+	}{
+		"before it is planned":      {cut: 1, state: blackboard.LandingQueued},
+		"before it moves":           {cut: 4, state: blackboard.LandingNone},
+		"while it moves":            {landed: true, state: blackboard.LandingLanded},
+		"after it moved":            {cut: 6, landed: true, state: blackboard.LandingLanded},
+		"before it is told":         {cut: 7, landed: true, state: blackboard.LandingLanded},
+		"before it is sent to move": {cut: 5, state: blackboard.LandingNone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFields(t, config.Land{Onto: "released", How: config.LandRebase, When: config.LandAchieved})
+			goal := f.goal(change{"a", 0, "first"})
+			cancel := func() {
+				f.Must(f.Moves.People.CancelWorkflow(f.Ctx, goal, blackboard.Artefact{ID: newID(), StructuralType: blackboard.Failure, Type: blackboard.TypeCancelled,
+					Payload: "{}", SourceArtefacts: []string{goal}, ProducedByRole: blackboard.RoleHuman, WorkflowID: goal}, "ann", "no"))
+			}
+			if f.cut = c.cut; c.cut == 0 {
+				f.moves = func() { f.moves = nil; cancel() }
+			} else {
+				ctx, stop := context.WithCancel(f.Ctx)
+				f.stop = stop
+				if _, err := f.term.landOpen(ctx); !errors.Is(err, errCut) {
+					t.Fatal(err)
+				}
+				cancel()
+			}
+			f.goal(change{"b", 0, "second"})
+			f.lands()
+			w := f.status(goal)
+			if w.Status != blackboard.WorkflowFailed || w.Landing.State != c.state || w.Outstanding != 0 || w.Suspended != 0 {
+				t.Errorf("%+v %+v", w, w.Landing)
+			}
+			want := 1
+			if c.landed {
+				want = 2
+			}
+			if all := f.landed(); len(all) != want || (all[0] == goal) != c.landed {
+				t.Errorf("landed: %q", all)
+			}
+			if got := strings.Contains(f.git(f.dir, "show", "released:a"), "first"); got != c.landed {
+				t.Errorf("the branch has its result: %v", got)
+			}
+			f.serial("released")
+			if open, err := f.Moves.Index.OpenLandings(f.Ctx); err != nil || len(open) > 0 {
+				t.Errorf("open: %q %v", open, err)
+			}
+		})
+	}
+}
+
 // With verify agents see the commit that the branch would have. Feedback sends the result back to
 // its maker; a branch that moved meanwhile is verified anew; the others wait.
 func TestLandingIsVerified(t *testing.T) {
@@ -617,6 +675,62 @@ func TestLandingHasALimit(t *testing.T) {
 	w := f.status(goal)
 	if w.Status != blackboard.WorkflowFailed || f.Artefact(w.FailureID).Type != blackboard.TypeReviewLimit {
 		t.Errorf("%+v %+v", w, w.Landing)
+	}
+}
+
+// A rework that changes nothing makes a version without a commit, which counts as every other: the limits of versions and
+// of artefacts end the goal. Where there were too many artefacts, it goes on with a higher limit.
+func TestReworkWithoutCommitHasALimit(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		set     config.Orchestrator
+		want    string
+		reworks int
+	}{
+		"versions":  {config.Orchestrator{MaxReviewIterations: 2, MaxArtefacts: 100}, blackboard.TypeReviewLimit, 2},
+		"artefacts": {config.Orchestrator{MaxArtefacts: 5}, blackboard.TypeWorkflowLimit, 4}, // the goal, its result and four more
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFields(t, config.Land{Onto: "released", How: config.LandMerge, When: config.LandAchieved})
+			limit := func(set config.Orchestrator) {
+				f.sett.cfg.Orchestrator = set
+				f.sett.write()
+				_, err := f.term.clan.reload()
+				f.Must(err)
+			}
+			limit(c.set)
+			f.goal(change{"a", 0, "first"})
+			goal := f.goal(change{"a", 0, "second"})
+			reworks := func() (n int) {
+				for ; ; n++ {
+					f.lands()
+					w := f.status(goal)
+					if w.Landing.State != blackboard.LandingReworked {
+						return n
+					}
+					if n > 20 {
+						f.Fatal("it is reworked for ever")
+					}
+					claim := blackboard.LandingReworkID(w.Landing.Artefact, w.Landing.Since)
+					f.Begin(claim, "writer", "h")
+					f.Finish(claim, "writer", blackboard.Artefact{ID: newID(), StructuralType: blackboard.Terminal, Type: "Release", Payload: "nothing to do",
+						LogicalID: f.Snapshot(claim).Claim.Target.LogicalID})
+					f.Complete(claim)
+				}
+			}
+			n := reworks()
+			w := f.status(goal)
+			if w.Status != blackboard.WorkflowFailed || f.Artefact(w.FailureID).Type != c.want || n != c.reworks {
+				t.Fatalf("after %d reworks: %+v %+v", n, w, w.Landing)
+			}
+			c.set.MaxArtefacts, c.set.MaxReviewIterations = 7, 0
+			limit(c.set)
+			f.Must(f.Moves.People.RetryGoal(f.Ctx, blackboard.GoalRetry{Workflow: goal, Failure: w.FailureID, Type: c.want, Word: newID(), MaxArtefacts: 7}, "ann", ""))
+			if n = reworks(); n == 0 || f.Artefact(f.status(goal).FailureID).Type != blackboard.TypeWorkflowLimit {
+				t.Errorf("with a higher limit: %d reworks, %+v", n, f.status(goal))
+			}
+		})
 	}
 }
 

@@ -3,6 +3,8 @@ package orchestrator
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"sett/blackboard"
@@ -13,6 +15,8 @@ import (
 type sweeper interface {
 	Taken(ctx context.Context) ([]repository.Taken, error)
 	Swept(ctx context.Context, q repository.Swept) error
+	Lent(ctx context.Context) ([]repository.Lending, error)
+	Orphaned(ctx context.Context, q repository.Orphan) error
 }
 
 // sweepRefs tells the repository which of the commits that it took became an artefact's. A cub may die
@@ -20,6 +24,7 @@ type sweeper interface {
 func (t *term) sweepRefs(ctx context.Context) error {
 	every := time.NewTicker(t.pace.sweep)
 	defer every.Stop()
+	seen := map[repository.Lending]time.Time{}
 	for {
 		select {
 		case <-ctx.Done():
@@ -29,7 +34,44 @@ func (t *term) sweepRefs(ctx context.Context) error {
 		if err := t.sweep(ctx); err != nil && ctx.Err() == nil {
 			t.log.Debug("commits of the repository not swept", "error", err)
 		}
+		if err := keepOrphans(ctx, t, seen); err != nil && ctx.Err() == nil {
+			t.log.Debug("changes of ended grants not kept", "error", err)
+		}
 	}
+}
+
+// keepOrphans has the repository keep the changes that a tool left whose cub died: nobody else asks for that before the
+// tree serves its next grant. Seen are the trees of ended grants, each since when.
+func keepOrphans(ctx context.Context, t *term, seen map[repository.Lending]time.Time) error {
+	all, err := t.repository.Lent(ctx)
+	if err != nil {
+		return err
+	}
+	now := t.clock.own()
+	maps.DeleteFunc(seen, func(l repository.Lending, _ time.Time) bool { return !slices.Contains(all, l) })
+	for _, l := range all {
+		g, err := t.board.Grant(ctx, l.Claim, l.Agent)
+		if errors.Is(err, blackboard.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if seen[l].IsZero() {
+			seen[l] = now
+		}
+		switch died := g.Attempt > l.Attempt || g.Attempt == l.Attempt && g.State == blackboard.GrantFailed; {
+		case died: // a cub that lives says how its tool ended before it hands anything in
+		case g.Attempt == l.Attempt && g.State.Ended() && now.Sub(seen[l]) >= t.pace.orphan: // one that was told to stop may still do so
+		default:
+			continue
+		}
+		agent, _ := t.clan.get().Agent(l.Agent) // of one that has left the clan: the usual limit
+		if err := t.repository.Orphaned(ctx, repository.Orphan{Lending: l, MaxSize: agent.Workspace.MaxSize}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sweep does so once.

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"slices"
 	"testing"
+	"time"
 
 	"sett/blackboard"
 	"sett/roles/role/repository"
@@ -14,6 +15,8 @@ import (
 type taker struct {
 	taken []repository.Taken
 	swept repository.Swept
+	lent  []repository.Lending
+	kept  []repository.Orphan
 	read  func() // when the list has been handed out
 }
 
@@ -29,6 +32,63 @@ func (k *taker) Swept(_ context.Context, q repository.Swept) error {
 	ends := func(t repository.Taken) bool { return slices.Contains(append(q.Recorded, q.Never...), t.Artefact) }
 	k.taken = slices.DeleteFunc(k.taken, ends)
 	return nil
+}
+
+func (k *taker) Lent(context.Context) ([]repository.Lending, error) { return slices.Clone(k.lent), nil }
+
+func (k *taker) Orphaned(_ context.Context, q repository.Orphan) error {
+	k.kept = append(k.kept, q)
+	k.lent = slices.DeleteFunc(k.lent, func(l repository.Lending) bool { return l == q.Lending })
+	return nil
+}
+
+// What a tool left is kept once its cub can no longer ask for that: at once after a crash, and after a while where the
+// grant was cancelled, whose cub may still be about to.
+func TestOrphansAreKept(t *testing.T) {
+	t.Parallel()
+	s := newSett(t, "a", "b")
+	s.lead(options{})
+	goal := s.goal("g")
+	claim := s.claimOf(goal)
+	s.bids(claim, "a claim", "b claim")
+	s.grant(claim, "a", blackboard.GrantQueued)
+	st := s.starts(claim, "a", "h1")
+	s.starts(claim, "b", "h2")
+	k := &taker{}
+	o := s.unled(s.env(options{}, &output{}), slog.DiscardHandler)
+	o.repository = k
+	sweeps, now := newTerm(o, blackboard.Lead{}), time.Now()
+	sweeps.clock.own = func() time.Time { return now }
+	of := func(agent, claim string, attempt int) repository.Lending {
+		return repository.Lending{Agent: agent, Slot: agent + ".w", Grant: repository.Grant{Claim: claim, Attempt: attempt}}
+	}
+	seen := map[repository.Lending]time.Time{}
+	check := func(when string, want ...repository.Lending) {
+		t.Helper()
+		k.kept = nil
+		s.must(keepOrphans(t.Context(), sweeps, seen))
+		var got []repository.Lending
+		for _, o := range k.kept {
+			got = append(got, o.Lending)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: kept %+v, want %+v", when, got, want)
+		}
+	}
+	first, other, unknown := of("a", claim, st.Grant.Attempt), of("b", claim, 1), of("a", newID(), 1)
+	k.lent = []repository.Lending{first, other, unknown}
+	check("while the grants run")
+	s.must(s.board.Cub.Requeue(t.Context(), blackboard.HandBack{
+		GrantRef: blackboard.GrantRef{Claim: claim, Agent: "a", Attempt: st.Grant.Attempt, Holder: "h1"}, Most: 9, Reason: "crashed"}))
+	check("of an attempt before", first)
+	s.must(s.board.People.CancelClaim(t.Context(), claim, blackboard.Artefact{ID: newID(), StructuralType: blackboard.Failure, Type: blackboard.TypeCancelled, Payload: "{}",
+		SourceArtefacts: []string{goal}, ProducedByRole: blackboard.RoleHuman, ClaimID: claim, WorkflowID: goal}, "ann", "enough"))
+	check("just cancelled")
+	now = now.Add(usualPace().orphan)
+	check("cancelled long ago", other)
+	if len(k.lent) != 1 || k.lent[0] != unknown {
+		t.Errorf("left: %+v", k.lent)
+	}
 }
 
 // A commit is swept once its artefact is on the blackboard, or can never be: never while its grant

@@ -251,8 +251,10 @@ func peopleOnly(all walked, g blackboard.Workflow) bool {
 		}
 		open++
 		if slices.ContainsFunc(c.Grants, func(g blackboard.Grant) bool {
-			return g.State == blackboard.GrantQueued || g.State == blackboard.GrantRunning || g.State == blackboard.GrantFailed
-		}) || !slices.ContainsFunc(c.Grants, func(g blackboard.Grant) bool { return g.State == blackboard.GrantAwaitingAnswer }) {
+			return g.State == blackboard.GrantQueued || g.State == blackboard.GrantRunning && g.WaitsFor != "model" || g.State == blackboard.GrantFailed
+		}) || !slices.ContainsFunc(c.Grants, func(g blackboard.Grant) bool {
+			return g.State == blackboard.GrantAwaitingAnswer || g.WaitsFor == "model"
+		}) {
 			return false
 		}
 	}

@@ -107,7 +107,7 @@ var moves = []struct {
 	make func(*walker) error
 }{
 	{"look", 30, (*walker).look}, {"look late", 1, (*walker).lookLate}, {"bid", 25, (*walker).bid}, {"start", 20, (*walker).begin},
-	{"finish", 20, (*walker).finish}, {"hand back", 1, (*walker).handBack}, {"crash", 3, (*walker).crash}, {"answer", 3, (*walker).answer},
+	{"finish", 20, (*walker).finish}, {"hand back", 1, (*walker).handBack}, {"wait for its model", 8, (*walker).awaitModel}, {"crash", 3, (*walker).crash}, {"answer", 3, (*walker).answer},
 	{"review", 2, (*walker).review}, {"approve", 4, (*walker).approve}, {"reject", 4, (*walker).reject}, {"cancel", 2, (*walker).cancel},
 	{"retry", 4, (*walker).retry}, {"repeat", 2, (*walker).repeat}, {"goal", 2, (*walker).more}, {"cancel goal", 1, (*walker).cancelGoal},
 }
@@ -264,6 +264,19 @@ func (w *walker) handBack() error {
 	return w.board.Cub.Requeue(w.Context(), blackboard.HandBack{
 		GrantRef: blackboard.GrantRef{Claim: s.Claim.ID, Agent: g.Agent, Attempt: g.Attempt, Holder: g.Holder}, Most: 100, Reason: "test",
 	})
+}
+
+// awaitModel has a running grant wait for its model, or wait no longer.
+func (w *walker) awaitModel() error {
+	s, g, ok := w.granted(blackboard.GrantRunning)
+	if !ok {
+		return errNothing
+	}
+	what := blackboard.WaitModel
+	if g.WaitsForModel() {
+		what = ""
+	}
+	return w.board.Cub.Await(w.Context(), blackboard.GrantRef{Claim: s.Claim.ID, Agent: g.Agent, Attempt: g.Attempt, Holder: g.Holder}, what, "")
 }
 
 // crash has a grant fail, or be tried again, that runs, is in line or asks.

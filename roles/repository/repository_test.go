@@ -349,7 +349,7 @@ func (p *place) struck(n int, what string) {
 	p.kill()
 }
 
-// What a tool left whose cub died is kept before its tree serves the next grant; what one
+// What a tool left whose cub died is kept when the orchestrator asks, else before its tree serves the next grant; what one
 // left that ended well is not.
 func TestOrphanedChangesAreKept(t *testing.T) {
 	p := newPlace(t)
@@ -365,6 +365,27 @@ func TestOrphanedChangesAreKept(t *testing.T) {
 		{"tool ended well", func(g line.Grant) error { _, err := p.client.Settle(ctx, line.Settle{Grant: g}); return err }, false, line.Prepare{}},
 		{"changes were kept", func(g line.Grant) error { _, err := p.client.Keep(ctx, line.Keep{Grant: g}); return err }, true, line.Prepare{}},
 		{"read-only", func(line.Grant) error { return nil }, false, line.Prepare{ReadOnly: true}},
+		{"asked", func(g line.Grant) error {
+			orphan := line.Orphan{Lending: line.Lending{Agent: "writer", Slot: "writer", Grant: g}}
+			all, err := p.sweeper().Lent(ctx)
+			if len(all) != 1 || all[0] != orphan.Lending {
+				t.Errorf("to be kept: %+v", all)
+			}
+			other := orphan
+			other.Attempt = 7 // the tree is not that one's
+			for _, q := range []line.Orphan{other, orphan, orphan} {
+				if err := p.sweeper().Orphaned(ctx, q); err != nil {
+					return err
+				}
+			}
+			if kept, err := p.store.Commit(ctx, store.Leftover("asked", "writer", 1)); kept == "" || err != nil {
+				t.Errorf("asked: %q %v", kept, err)
+			}
+			if all, err := p.sweeper().Lent(ctx); len(all) > 0 || err != nil {
+				t.Errorf("still to be kept: %+v %v", all, err)
+			}
+			return err
+		}, true, line.Prepare{}},
 	} {
 		claim := strings.ReplaceAll(c.name, " ", "-")
 		q := c.prepare

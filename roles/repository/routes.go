@@ -37,6 +37,8 @@ func (s *server) routes(life context.Context) http.Handler {
 	route(life, s, mux, "settle", desk.settle)
 	orchestrators(life, s, mux, "taken", s.list)
 	orchestrators(life, s, mux, "swept", s.sweep)
+	orchestrators(life, s, mux, "lent", s.lendings)
+	orchestrators(life, s, mux, "orphaned", s.orphaned)
 	orchestrators(life, s, mux, "landing", s.planLanding)
 	orchestrators(life, s, mux, "land", s.land)
 	orchestrators(life, s, mux, "hold", s.hold)
@@ -163,7 +165,7 @@ func (d desk) keepOrphan(ctx context.Context, size int64) error {
 	}
 	if err := d.tree.Stands(); errors.Is(err, store.ErrNoTree) {
 		d.log.Warn("changes lost", "tree", d.slot, "claim", l.Claim, "attempt", l.Attempt, "error", err)
-		return nil
+		return d.server.settle(d.slot, l)
 	} else if err != nil {
 		return err
 	}

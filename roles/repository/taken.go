@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 
 	line "sett/roles/role/repository"
 	"sett/roles/role/store"
@@ -93,6 +94,48 @@ func (s *server) sweep(ctx context.Context, q line.Swept) (struct{}, error) {
 		}
 	}
 	return struct{}{}, nil
+}
+
+// lendings tells the orchestrator of trees whose changes nobody has asked to keep yet.
+func (s *server) lendings(context.Context, struct{}) (line.LendingList, error) {
+	entries, err := os.ReadDir(s.trees)
+	all := []line.Lending{}
+	for _, e := range entries {
+		if len(all) == line.MostTaken {
+			break
+		}
+		slot := e.Name()
+		agent, _, _ := strings.Cut(slot, ".")
+		if !e.IsDir() || !ownSlot(agent, slot) {
+			continue
+		}
+		if l, err := line.ReadLent(s.place(slot)); err == nil && l.Unsettled() {
+			all = append(all, line.Lending{Agent: agent, Slot: slot, Grant: l.Grant})
+		}
+	}
+	return line.LendingList{Lent: all}, err
+}
+
+// orphaned keeps the changes of a grant whose cub died, unless the tree serves another one by now.
+func (s *server) orphaned(ctx context.Context, q line.Orphan) (struct{}, error) {
+	if !ownSlot(q.Agent, q.Slot) {
+		return struct{}{}, errors.New("no tree of an agent")
+	}
+	leave, ok := s.busy.enter(ctx.Done(), q.Slot)
+	if !ok {
+		return struct{}{}, ctx.Err()
+	}
+	defer leave()
+	l, err := line.ReadLent(s.place(q.Slot))
+	if err != nil || l.Grant != q.Grant {
+		return struct{}{}, nil //nolint:nilerr // a damaged note is for the next grant to find
+	}
+	tree, err := s.tree(q.Agent, q.Slot)
+	if err != nil {
+		return struct{}{}, err
+	}
+	defer s.rest.touch(q.Slot)
+	return struct{}{}, desk{s, q.Agent, q.Slot, tree}.keepOrphan(ctx, q.MaxSize)
 }
 
 // orchestrators routes a request of the orchestrator.

@@ -64,6 +64,9 @@ func NotOpened(err error, hint string) error {
 	if denied := (*blackboard.DeniedError)(nil); errors.As(err, &denied) {
 		hint = denied.Remedy()
 	}
+	if lacks := (*blackboard.CommandError)(nil); errors.As(err, &lacks) {
+		hint = lacks.Remedy()
+	}
 	return Fail(Environment, err, "%s", hint)
 }
 
@@ -71,6 +74,7 @@ func NotOpened(err error, hint string) error {
 func CodeOf(err error) Code {
 	var e *Error
 	var denied *blackboard.DeniedError
+	var lacks *blackboard.CommandError
 	switch {
 	case err == nil:
 		return OK
@@ -78,7 +82,7 @@ func CodeOf(err error) Code {
 		return e.Code
 	case errors.Is(err, blackboard.ErrNotFound), errors.Is(err, blackboard.ErrAmbiguous):
 		return NotFound
-	case errors.Is(err, blackboard.ErrUnavailable), errors.As(err, &denied):
+	case errors.Is(err, blackboard.ErrUnavailable), errors.As(err, &denied), errors.As(err, &lacks):
 		return Environment
 	}
 	return Failed

@@ -16,6 +16,7 @@ func TestCodeOf(t *testing.T) {
 	}{
 		{nil, OK}, {errors.New("x"), Failed}, {blackboard.ErrNotFound, NotFound}, {blackboard.ErrAmbiguous, NotFound},
 		{fmt.Errorf("read: %w", blackboard.ErrUnavailable), Environment}, {blackboard.ErrRefused, Failed},
+		{fmt.Errorf("post: %w", &blackboard.CommandError{}), Environment},
 		{Fail(Waiting, errors.New("x"), ""), Waiting}, {fmt.Errorf("wrapped: %w", Fail(TimedOut, errors.New("x"), "")), TimedOut},
 		{Fail(Usage, blackboard.ErrNotFound, ""), Usage}, {Fail(Interrupted, nil, "hint"), OK},
 	} {
@@ -36,7 +37,8 @@ func TestCodeOf(t *testing.T) {
 func TestNotOpened(t *testing.T) {
 	for want, err := range map[string]error{
 		"ask": blackboard.ErrUnavailable, "sett up converts them, once": fmt.Errorf("open: %w", &blackboard.SchemaError{Older: true}),
-		"use the sett that wrote them, or a newer one": &blackboard.SchemaError{},
+		"take its rename-command off the configuration of that server, and restart it": fmt.Errorf("open: %w", &blackboard.CommandError{Commands: []string{"EVAL"}}),
+		"use the sett that wrote them, or a newer one":                                 &blackboard.SchemaError{},
 	} {
 		var e *Error
 		if got := NotOpened(err, "ask"); CodeOf(got) != Environment || !errors.As(got, &e) || e.Hint != want {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"sett/blackboard"
@@ -46,6 +47,9 @@ func Describe(e blackboard.Event, a *blackboard.Artefact) EventLine {
 	case blackboard.EventApprove, blackboard.EventReject, blackboard.EventReview, blackboard.EventCancel, blackboard.EventRetry, blackboard.EventImport:
 		l.Agent = e.Attributes[blackboard.AttributeBy]
 		l.describePerson(e, a)
+	case blackboard.EventLand:
+		l.Agent, l.As = e.Attributes[blackboard.AttributeBy], Good
+		l.What = fmt.Sprintf("landed commit %s on %s by hand (%s)", words.Commit(e.Attributes["commit"]), e.Attributes["branch"], e.Attributes["how"])
 	case blackboard.EventRestore:
 		l.What = "working tree put back to " + words.Commit(e.To)
 		if ref := e.Attributes["leftovers"]; ref != "" {
@@ -88,7 +92,9 @@ func waitText(e blackboard.Event) string {
 		return fmt.Sprintf("claim %s: its bid waits for the model no longer", claim)
 	case bid:
 		return fmt.Sprintf("claim %s: its bid waits for the model: %s", claim, why)
-	case e.Reason != string(blackboard.WaitRepository) && e.Reason != string(blackboard.WaitBlackboard):
+	case e.WaitsForModel():
+		return fmt.Sprintf("claim %s waits for the model: %s", claim, withheldText[string(blackboard.WithheldPaused)])
+	case !slices.Contains([]blackboard.WaitKind{blackboard.WaitRepository, blackboard.WaitModel, blackboard.WaitBlackboard}, blackboard.WaitKind(e.Reason)):
 		return fmt.Sprintf("claim %s waits for the workspace, held by %s", claim, holders(e.Attributes["held_by"]))
 	case e.To != "":
 		return fmt.Sprintf("claim %s waits no longer for the %s", claim, e.Reason)

@@ -20,22 +20,24 @@ const (
 	MatterGate     = "gate"
 	MatterLanding  = "landing" // see Barred
 	MatterBid      = "bid"     // see Withheld
+	MatterModel    = "model"   // see Withheld
 )
 
 // Matter is a question without an answer, an artefact that waits for approval, a goal that
-// cannot land or a claim whose bids wait until a person acts. The names of its fields are part of the interface.
+// cannot land or a claim whose bids or grants wait for a model until a person acts. The names of its fields are part of
+// the interface.
 type Matter struct {
-	ID         string        `json:"id"`   // of the question, of the artefact that is held, of the goal that cannot land, of the claim whose bids wait
-	Kind       string        `json:"kind"` // question, gate, landing or bid
+	ID         string        `json:"id"`   // of the question, of the artefact that is held, of the goal that cannot land, of the claim that waits for a model
+	Kind       string        `json:"kind"` // question, gate, landing, bid or model
 	Since      time.Time     `json:"since"`
 	AgeSeconds int64         `json:"age_seconds"`
-	Agent      string        `json:"agent"` // asked the question, or made the artefact, or cannot bid; empty: the orchestrator or a person
+	Agent      string        `json:"agent"` // asked the question, or made the artefact, or cannot bid or begin; empty: the orchestrator or a person
 	Role       string        `json:"role"`
 	ClaimID    string        `json:"claim_id"` // that waits for the answer, or made the artefact; empty for a goal
 	About      MatterSubject `json:"about"`
 	WorkflowID string        `json:"workflow_id"`
 	Goal       string        `json:"goal"`           // the beginning of its text
-	Text       string        `json:"text"`           // the question; of a gate the artefact's summary or beginning; of a landing and a bid the reason
+	Text       string        `json:"text"`           // the question; of a gate the artefact's summary or beginning; of a landing, a bid and a model the reason
 	Look       string        `json:"look,omitempty"` // of a gate: the command that shows the artefact
 	Commands   []string      `json:"commands"`       // that settle it; ids are whole for programs
 }
@@ -270,6 +272,9 @@ func (m Matter) Heading() string {
 	if m.Kind == MatterBid {
 		what = fmt.Sprintf("%s cannot bid on %s", who, about)
 	}
+	if m.Kind == MatterModel {
+		what = fmt.Sprintf("%s waits for its model to begin with %s", who, about)
+	}
 	return fmt.Sprintf("%s, for goal %s: %s", what, words.Short(m.WorkflowID), words.Shorten(role.Clean(m.Goal), 60))
 }
 
@@ -294,14 +299,17 @@ func (m Matter) Brief() string {
 		head = fmt.Sprintf("goal %s cannot land: ", words.Short(m.ID))
 	case MatterBid:
 		head = fmt.Sprintf("%s cannot bid (claim %s): ", who, words.Short(m.ID))
+	case MatterModel:
+		head = fmt.Sprintf("%s waits for its model (claim %s): ", who, words.Short(m.ID))
 	}
 	return head + strings.TrimSpace(Excerpt(blackboard.Artefact{Payload: m.Text})) + "\n  " + strings.Join(m.Next(), "\n  ")
 }
 
-// Count counts matters for people: "1 question, 2 approvals, 1 goal that cannot land, 1 claim without a bid".
+// Count counts matters for people: "1 question, 2 approvals, 1 goal that cannot land, 1 claim without a bid, 1 claim
+// without its model".
 func Count(all []Matter) string {
 	var w blackboard.Workflow
-	barred, bids := 0, 0
+	barred, bids, models := 0, 0, 0
 	for _, m := range all {
 		switch m.Kind {
 		case MatterQuestion:
@@ -310,6 +318,8 @@ func Count(all []Matter) string {
 			w.Gates++
 		case MatterBid:
 			bids++
+		case MatterModel:
+			models++
 		default:
 			barred++
 		}
@@ -320,6 +330,9 @@ func Count(all []Matter) string {
 	}
 	if bids > 0 {
 		counts = append(counts, words.Count(bids, "claim")+" without a bid")
+	}
+	if models > 0 {
+		counts = append(counts, words.Count(models, "claim")+" without its model")
 	}
 	return strings.Join(counts, ", ")
 }

@@ -193,7 +193,7 @@ func (s Scene) troubleOf(w blackboard.Wait) trouble {
 
 // inGrant says whether a grant that runs waits so.
 func inGrant(k blackboard.WaitKind) bool {
-	return k == blackboard.WaitResult || k == blackboard.WaitRepository || k == blackboard.WaitBlackboard
+	return slices.Contains([]blackboard.WaitKind{blackboard.WaitResult, blackboard.WaitRepository, blackboard.WaitModel, blackboard.WaitBlackboard}, k)
 }
 
 // unitTrouble is the trouble of a unit, as far as anybody can see it.

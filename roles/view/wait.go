@@ -197,6 +197,8 @@ func (s Scene) text(w blackboard.Wait) string {
 		return fmt.Sprintf("%s%s, %s%s", w.Agent, running, claim, again)
 	case blackboard.WaitRepository:
 		return fmt.Sprintf("%s waits for the repository%s, %s%s", w.Agent, inParentheses(w.Why), claim, again)
+	case blackboard.WaitModel:
+		return fmt.Sprintf("%s waits for its model%s, %s%s", w.Agent, inParentheses(w.Why), claim, again)
 	case blackboard.WaitBlackboard:
 		return fmt.Sprintf("%s has a result that the blackboard does not take%s, %s%s", w.Agent, inParentheses(w.Why), claim, again)
 	case blackboard.WaitAnswer:

@@ -9,8 +9,8 @@ import (
 	"sett/roles/role/words"
 )
 
-// Obstacles reads all else that a person has to act on: goals that cannot land, and bids that wait for their
-// model. They are no part of Open: sett questions shows them, and nobody is asked about them at a terminal.
+// Obstacles reads all else that a person has to act on: goals that cannot land, and bids and grants that wait for
+// their model. They are no part of Open: sett questions shows them, and nobody is asked about them at a terminal.
 func Obstacles(ctx context.Context, r MatterReader) ([]Matter, error) {
 	all, err := Barred(ctx, r)
 	if err != nil {
@@ -20,7 +20,8 @@ func Obstacles(ctx context.Context, r MatterReader) ([]Matter, error) {
 	return append(all, withheld...), err
 }
 
-// Holding reads all that a goal waits for a person for while it has not landed: what is open, and bids that wait for their model.
+// Holding reads all that a goal waits for a person for while it has not landed: what is open, and bids and grants
+// that wait for their model.
 func Holding(ctx context.Context, r MatterReader) ([]Matter, error) {
 	all, err := r.Open(ctx)
 	if err != nil {
@@ -30,8 +31,8 @@ func Holding(ctx context.Context, r MatterReader) ([]Matter, error) {
 	return append(all, withheld...), err
 }
 
-// Withheld reads the claims that wait for bids alone, each of which waits for a person, since a call of the agent's
-// model is withheld, the oldest first. A reason that is over by now is left out: its agent asks again within seconds.
+// Withheld reads the claims that wait for a person since calls of models are withheld, the oldest first: those that wait
+// for such bids alone, and those with grants whose tool has not begun. A reason that is over by now is left out: its agent asks again within seconds.
 func Withheld(ctx context.Context, r MatterReader) ([]Matter, error) {
 	open, err := ReadOpen(ctx, r.Board, r.Workflow)
 	if err != nil {
@@ -40,7 +41,7 @@ func Withheld(ctx context.Context, r MatterReader) ([]Matter, error) {
 	var held []blackboard.Snapshot
 	var subjects []string
 	for _, s := range open.Claims {
-		if len(s.WithheldBids()) > 0 {
+		if len(s.WithheldBids()) > 0 || slices.ContainsFunc(s.Grants, blackboard.Grant.WaitsForModel) {
 			held = append(held, s)
 			subjects = append(subjects, s.Claim.WorkflowID)
 		}
@@ -70,6 +71,10 @@ func Withheld(ctx context.Context, r MatterReader) ([]Matter, error) {
 			continue
 		}
 		m := withheldMatter(r, s)
+		if m.Agent == "" {
+			m = modelMatter(m, s)
+			m.Commands = []string{r.Command("models resume")}
+		}
 		m.AgeSeconds = AgeSeconds(now, m.Since)
 		if broken[i] == nil {
 			m.Goal = GistOf(&goals[i])
@@ -108,9 +113,28 @@ func withheldMatter(r MatterReader, s blackboard.Snapshot) Matter {
 	return m
 }
 
-// lasts says whether each reason for which bids of a claim are withheld is one now, while models are paused or not.
+// modelMatter describes a claim with grants that wait for their model.
+func modelMatter(m Matter, s blackboard.Snapshot) Matter {
+	m.Kind = MatterModel
+	for _, g := range s.Grants {
+		switch {
+		case !g.WaitsForModel():
+		case m.Agent == "":
+			m.Agent, m.Role, m.Since, m.Text = g.Agent, g.Agent, g.WaitsSince, g.WaitsWhy
+		default:
+			m.Text += "\n" + g.Agent + ": " + g.WaitsWhy
+		}
+	}
+	return m
+}
+
+// lasts says whether each reason for which bids or grants of a claim wait is one now, while models are paused or not.
 func lasts(ctx context.Context, r MatterReader, s blackboard.Snapshot, paused bool) (bool, error) {
-	for _, agent := range s.WithheldBids() {
+	bids := s.WithheldBids()
+	if len(bids) == 0 {
+		return paused, nil
+	}
+	for _, agent := range bids {
 		switch held := s.Claim.Withheld[agent]; held.Kind {
 		case blackboard.WithheldPaused:
 			if !paused {

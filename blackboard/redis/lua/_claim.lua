@@ -174,7 +174,7 @@ local function open_rework(rework, artefact, workflow, payload, at)
 end
 
 -- Counts anew the suspended work of all active workflows: an older board or export has
--- no such count. A bid that is withheld on such a board is counted when its agent says so again.
+-- no such count. A bid or a grant that waits for a model on such a board is counted when its agent says so again.
 local function count_suspended()
   local counted = call('ZRANGE', suspended_claims_key, 0, -1)
   for _, workflow in ipairs(call('ZRANGE', active_workflows_key, 0, -1)) do

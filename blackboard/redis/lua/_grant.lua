@@ -88,14 +88,14 @@ local function write_grant(g)
   return { text, times ~= '' and times, g.holder or false, next(more) ~= nil and cjson.encode(more) }
 end
 
--- Reads a grant, and returns it with further fields of its claim: up to three. Nil when there is none.
+-- Reads a grant, and returns it with further fields of its claim: up to four. Nil when there is none.
 local function grant_of(claim, agent, ...)
   local fields = call('HMGET', claim_key(claim), 'grant:' .. agent, 'times:' .. agent, 'holder:' .. agent, 'more:' .. agent, ...)
   if not fields[1] then
     return nil
   end
   return read_grant(claim, fields) or error('the grant of claim ' .. claim .. ' to ' .. agent .. ' is broken'),
-    fields[5], fields[6], fields[7]
+    fields[5], fields[6], fields[7], fields[8]
 end
 
 -- Reads all grants of a claim: {agent, grant}. One that is broken has no grant, nor has that of the agent `but`.
@@ -158,10 +158,13 @@ local function run_field(claim, agent) return claim .. ':' .. agent end
 -- Takes a grant out of the index `running`.
 local function stop_running(claim, agent) call('HDEL', running_key, run_field(claim, agent)) end
 
--- Takes from a grant that it waits for the repository, or for the blackboard.
+-- Takes from a grant that it waits for the repository, for its model or for the blackboard.
 local function waits_no_more(g)
   g.waits_since, g.waits_for, g.waits_why = nil, nil, nil
 end
+
+-- Whether a running grant waits for a person, who lets its tool call models.
+local function waits_for_model(g) return g.state == 'running' and g.waits_since and g.waits_for == 'model' end
 
 -- Notes in the index `running` since when a grant waits for the repository, or for the blackboard; nil: it does not.
 local function mark_waiting(claim, agent, since)
@@ -232,15 +235,17 @@ local function bids_withheld(claim)
 end
 
 -- Counts a claim as suspended or as blocked, or no longer, after its bids or grants changed. It is suspended where
--- one awaits an answer, and none can be started, is running or failed, or where bids that wait for a person are all that
--- is left (blackboard.Snapshot.Suspended); it is blocked where one waits for a Conflict, and all others are over
--- (blackboard.Snapshot.Blocked).
+-- one awaits an answer or waits for its model, and no other can be started, is running or failed, or where bids that wait
+-- for a person are all that is left (blackboard.Snapshot.Suspended); it is blocked where one waits for a Conflict, and all
+-- others are over (blackboard.Snapshot.Blocked). A claim with bids or grants that waited for a model has the field `withheld`.
 local function weigh(claim, workflow)
   local suspended, blocked, acts = false, false, false
   for _, one in ipairs(grants_of(claim)) do
     local g = one.grant
     if g and g.state == 'queued' and g.conflict then
       blocked = true
+    elseif g and waits_for_model(g) then
+      suspended = true
     elseif not g or g.state == 'queued' or g.state == 'running' or g.state == 'failed' then
       suspended, blocked, acts = false, false, true
       break

@@ -10,20 +10,25 @@
 -- Costs are billionths of the currency. `held` is reserved by calls under way, which the
 -- index `spending` has. All numbers are below 2^53, up to which Lua counts exactly.
 
--- Adds the time since a running grant was counted last, or since its start. A later
--- call, or its end, counts on from there.
+-- The time since a running grant was counted last, or since its start without its wait for its model.
+local function uncounted_time(g, at)
+  return math.max(0, at - (g.spends or g.started_at + (g.waited_us or 0)))
+end
+
+-- Adds that time. A later call, or its end, counts on from there.
 local function count_time(claim, agent, g, workflow, at)
-  local took = string.format('%.0f', math.max(0, at - (g.spends or g.started_at)))
+  local took = string.format('%.0f', uncounted_time(g, at))
   call('HINCRBY', spending_key(workflow), 'time', took)
   call('HINCRBY', spending_key(workflow), 'time:' .. claim .. ':' .. agent, took)
 end
 
--- Ends the running time of a grant that called a model.
+-- Ends the running time of a grant, which counts where it called a model.
 local function stop_spending(claim, agent, g, at)
   if g.spends then
     count_time(claim, agent, g, call('HGET', claim_key(claim), 'workflow_id') or '', at)
     g.spends = nil
   end
+  g.waited_us = nil
 end
 
 -- Reads the numbers of a field; zeros where there are none.

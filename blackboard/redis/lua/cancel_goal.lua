@@ -48,7 +48,11 @@ for _, claim in ipairs(call('LRANGE', claims_by_workflow_key(workflow), 0, -1)) 
 end
 -- This is the last resort: it does not depend on the counts of outstanding work.
 call('HSET', workflow_key(workflow), 'outstanding', 0, 'status', 'failed', 'ended_at', at)
-call('ZREM', landings_key, workflow)
+-- A branch that is being moved may have the result by then: the landing goes on until that is known (land.lua).
+if (decoded(call('HGET', workflow_key(workflow), 'landing')) or {}).state ~= 'moving' then
+  call('ZREM', landings_key, workflow)
+end
+publish(orchestrator_events, '') -- the next goal's turn, or a look at the branch
 call('HDEL', workflow_key(workflow), 'gates', 'questions', 'suspended', 'blocked')
 call('ZREM', active_workflows_key, workflow)
 emit('cancel', 'workflow', workflow, 'reason', ARGV[7], 'by', ARGV[6], 'claims', table.concat(claims, ','),

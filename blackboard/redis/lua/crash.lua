@@ -17,7 +17,7 @@ if not g or tostring(g.attempt) ~= ARGV[4] or not (g.state == 'running' and g.ho
   return { 'already' }
 end
 local workflow = call('HGET', claim_key(claim), 'workflow_id')
-local asked, waited = g.state == 'awaiting_answer', g.conflict
+local asked, waited = g.state == 'awaiting_answer', g.conflict or waits_for_model(g)
 if asked then
   close_question(claim, g.result_id)
 end

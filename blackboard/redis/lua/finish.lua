@@ -7,7 +7,7 @@
 -- Replies ok version | already | refused why.
 local claim, agent = ARGV[1], ARGV[2]
 local a = cjson.decode(ARGV[5])
-local g, status, followed, revision = grant_of(claim, agent, 'status', 'course', 'revision')
+local g, status, followed, revision, withheld = grant_of(claim, agent, 'status', 'course', 'revision', 'withheld')
 if not g then
   return { 'refused', 'no such grant' }
 end
@@ -43,7 +43,7 @@ else
   end
   end_grant(claim, agent, g, state, at, fields)
   local held = call('HMGET', workflow_key(a.workflow), 'questions', 'conflicts')
-  if (held[1] or '0') ~= '0' or held[2] then -- its siblings' may be all that is left
+  if (held[1] or '0') ~= '0' or held[2] or withheld then -- its siblings' may be all that is left
     call('HSET', claim_key(claim), unpack(fields))
     fields = {}
     weigh(claim, a.workflow)

@@ -1,6 +1,7 @@
 -- Takes the landing of a goal one step further: the record of it, and in the same move an
 -- artefact about it, or a rework of the result, which ends the goal's turn. An end of the
--- landing is the end of the goal. Details: {landing, state, over, people, reason, of, branch, tip,
+-- landing is the end of the goal. Of a goal that was cancelled while its branch was being moved, the end alone is taken, for
+-- the record. Details: {landing, state, over, people, reason, of, branch, tip,
 -- commit, how, trouble, artefact?, rework? {id, artefact, agent, context, question?}}.
 -- KEYS[1] the ledger. ARGV: 1 epoch, 2 workflow, 3 the record that it was decided on, 4 details (JSON), 5 payload of the
 -- artefact or question, 6 its size, 7 its hash.
@@ -23,14 +24,18 @@ end
 if d.artefact and call('EXISTS', artifact_key(d.artefact.id)) == 1 or d.rework and call('EXISTS', claim_key(d.rework.id)) == 1 then
   return { 'refused', 'it was made before' }
 end
-local off = miscounted(workflow, 'outstanding')
+local cancelled = call('HGET', key, 'status') ~= 'active'
+if cancelled and not d.over then
+  return { 'refused', 'its goal was cancelled' }
+end
+local off = not cancelled and miscounted(workflow, 'outstanding')
 if off then
   return off
 end
 local at, before, ended = clock(), decoded(now) or {}, ''
 local result, result_type, rework, reworker, gate = '', '', '', '', ''
 call('HSET', key, 'landing', d.landing)
-if (before.people or false) ~= (d.people or false) then
+if not cancelled and (before.people or false) ~= (d.people or false) then
   suspend(workflow, d.people and 1 or -1)
 end
 if d.artefact then
@@ -47,7 +52,7 @@ if d.rework then
 end
 if d.over or d.rework then
   call('ZREM', landings_key, workflow)
-  local left = call('HINCRBY', key, 'outstanding', -1)
+  local left = cancelled and -1 or call('HINCRBY', key, 'outstanding', -1)
   if left == 0 then
     ended = end_workflow(workflow, at, left, true)
   end

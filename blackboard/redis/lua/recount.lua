@@ -52,7 +52,7 @@ for _, id in ipairs(call('LRANGE', claims_by_workflow_key(workflow), 0, -1)) do
   end
 end
 
-add('outstanding', call('ZSCORE', landings_key, workflow))
+add('outstanding', not w[3] and call('ZSCORE', landings_key, workflow))
 add('suspended', barred(workflow))
 
 local from, to = {}, {}

@@ -18,11 +18,14 @@ if call('HGET', instance_key, 'state') ~= 'stopping' then
     return { 'refused', 'it was handed back ' .. ARGV[6] .. ' times before' }
   end
 end
-local at = clock()
+local at, withheld, workflow = clock(), waits_for_model(g), call('HGET', claim_key(claim), 'workflow_id')
 g.attempt = g.attempt + 1
 queue_grant(claim, agent, g, at, g.line_since or g.queued_at)
+if withheld then
+  weigh(claim, workflow)
+end
 call('HINCRBY', claim_key(claim), 'revision', 1)
-emit('requeue', 'workflow', call('HGET', claim_key(claim), 'workflow_id'), 'claim', claim, 'agent', agent,
+emit('requeue', 'workflow', workflow, 'claim', claim, 'agent', agent,
   'phase', g.phase, 'attempt', g.attempt, 'reason', ARGV[5], 'base', ARGV[7])
 publish(orchestrator_events, claim)
 return { 'ok' }

@@ -36,7 +36,7 @@ local key = spending_key(workflow)
 local want = { cost = tonumber(ARGV[9]), tokens = tonumber(ARGV[8]), calls = 1, time = 0 }
 local left, answer, short = { cost = -1, tokens = -1 }, nil, nil
 local function weigh_budget(of, account, field, first, more)
-  local running = g and math.max(0, at - (g.spends or g.started_at)) or 0
+  local running = g and uncounted_time(g, at) or 0
   local n, time = numbers_of(key, account, 6), tonumber(call('HGET', key, field) or '0') + running
   local units = { { 'cost', n[1], n[4] }, { 'tokens', n[2], n[5] }, { 'calls', n[3], n[6] }, { 'time', time, 0 } }
   for i, u in ipairs(units) do

@@ -1,6 +1,6 @@
 -- A person has a goal go on after a Failure that belongs to no claim. The Failure no longer counts. `landing`: its
 -- result takes its turn to land anew. `limit`: its artefacts that got no claim, since there were too many, wait for one
--- again.
+-- again; where there are none, and the landing ended the goal, it is as `landing`.
 -- KEYS[1] the ledger. ARGV: 1 workflow, 2 the Failure, 3 the word of this retry, 4 the person, 5 why (may be empty),
 -- 6 how, 7 limit: the most artefacts that count it may have (0: any number).
 -- Replies ok | already | refused why | stopping | miscounted workflow.
@@ -24,8 +24,8 @@ end
 if call('HGET', instance_key, 'state') == 'stopping' then
   return { 'stopping' }
 end
-local waiting = {}
-if ARGV[6] == 'landing' then
+local how, waiting = ARGV[6], {}
+if how == 'landing' then
   if w[1] == 'active' or call('ZSCORE', landings_key, workflow) then
     return { 'refused', 'its goal has not ended' }
   end
@@ -47,6 +47,9 @@ else
       waiting[#waiting + 1] = id
     end
   end
+  if #waiting == 0 and (decoded(w[4]) or {}).state == 'none' then -- there were too many for one more rework of its result
+    how = 'landing'
+  end
 end
 local off = miscounted(workflow, 'failures')
 if off then
@@ -59,7 +62,7 @@ for _, id in ipairs(waiting) do
   call('ZADD', unclaimed_key, at, id)
   publish(orchestrator_events, '+' .. id)
 end
-if ARGV[6] == 'landing' then
+if how == 'landing' then
   to = 'queued'
   call('ZADD', landings_key, at, workflow)
   call('HSET', key, 'landing', '{"state":"queued"}', 'landing_since', at)

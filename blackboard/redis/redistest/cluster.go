@@ -136,9 +136,12 @@ func (s *Server) must(words ...string) string {
 func AwaitReplicas(tb testing.TB, s *Server, n int) {
 	tb.Helper()
 	await(tb, fmt.Sprintf("%d replicas of %s", n, s.Addr()), func() bool {
-		return strings.Count(s.Send("INFO", "replication"), "state=online") >= n
+		return s.Replicas() >= n
 	})
 }
+
+// Replicas counts those that follow this server and have all that it has.
+func (s *Server) Replicas() int { return strings.Count(s.Send("INFO", "replication"), "state=online") }
 
 func await(tb testing.TB, what string, done func() bool) {
 	tb.Helper()

@@ -91,7 +91,7 @@ func (w *Watched) URL(query url.Values) string {
 	return (&url.URL{Scheme: "redis", Host: w.Sentinels[0].Addr(), RawQuery: all.Encode()}).String()
 }
 
-// Master returns the server that takes writes now and that most others follow.
+// Master returns a server that takes writes now.
 func (w *Watched) Master(tb testing.TB) *Server {
 	tb.Helper()
 	var master *Server

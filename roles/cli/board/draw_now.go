@@ -2,6 +2,7 @@ package board
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -74,7 +75,8 @@ func (s sheet) matterRows(all []view.Matter) []row {
 			maker = x.Role
 		}
 		head := map[string]string{view.MatterQuestion: maker + " asks", view.MatterGate: x.About.Type + " of " + maker + " waits for approval",
-			view.MatterLanding: x.About.Type + " cannot land", view.MatterBid: maker + " cannot bid on " + x.About.Type}[x.Kind]
+			view.MatterLanding: x.About.Type + " cannot land", view.MatterBid: maker + " cannot bid on " + x.About.Type,
+			view.MatterModel: maker + " waits for its model"}[x.Kind]
 		to := &place{kind: paneThing, id: x.ID}
 		if x.Kind == view.MatterLanding {
 			to.kind = paneGoal
@@ -94,7 +96,7 @@ func (s sheet) matterRows(all []view.Matter) []row {
 				rows = append(rows, say("    "+part, term.Plain))
 			}
 		}
-		if (x.Kind == view.MatterLanding || x.Kind == view.MatterBid) && len(x.Commands) > 0 {
+		if slices.Contains([]string{view.MatterLanding, view.MatterBid, view.MatterModel}, x.Kind) && len(x.Commands) > 0 {
 			rows = append(rows, say("    "+x.Commands[0], term.Bold))
 		}
 	}

@@ -242,7 +242,8 @@ func (d *downRun) lock(ctx context.Context, in *instance.Instance) (release func
 	case err == nil:
 		return release, nil
 	case !errors.Is(err, errLocked):
-		return nil, role.Fail(role.Failed, fmt.Errorf("lock instance %s: %w", in.Name, err), "")
+		return nil, role.Fail(role.Environment, fmt.Errorf("lock instance %s, so nothing was stopped: %w", in.Name, err),
+			"make %s writable, and its file system have room (ls -ld, mount and df show both); then the same command stops it", role.ShellWord(role.Clean(in.Dir)))
 	}
 	d.at.Sayf("sett: waiting for another sett up or down of %s (process %d)\n", in.Name, holder)
 	ctx, cancel := role.WithLimit(ctx, d.Timeout, errTooLong)

@@ -48,7 +48,7 @@ func (j *job) save() error {
 	if err := instance.WriteFile(j.in.PinnedPath(), j.pinned); err != nil {
 		return err
 	}
-	return instance.WriteFile(j.in.ConfigPath(), j.c)
+	return instance.SaveConfig(j.in, j.c)
 }
 
 // labels are those of a part that exists once.

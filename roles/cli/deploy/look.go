@@ -49,6 +49,7 @@ type facts struct {
 	pointers   pointers
 	care       care
 	landing    string // why results cannot land for now; empty: they can, or sett.yml has no land
+	evicts     string // a warning about a blackboard that may drop records; empty: it does not
 }
 
 // engineFacts are the facts about a container engine.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"sett/blackboard"
@@ -23,19 +24,41 @@ func lookAtOwner(ctx context.Context, u *upRun) error {
 	if schema := (*blackboard.SchemaError)(nil); errors.As(err, &schema) {
 		return role.NotOpened(schema, "")
 	}
+	if lacks := (*blackboard.CommandError)(nil); errors.As(err, &lacks) {
+		return role.NotOpened(lacks, "")
+	}
 	if err != nil {
 		return nil //nolint:nilerr // serve waits for it, and says why
 	}
 	defer b.Close()
-	if lacks, _ := b.Rights(ctx); lacks != nil {
-		return role.Fail(role.Environment, lacks, "%s", lacks.Remedy())
+	refused, err := b.Rights(ctx)
+	if refused != nil {
+		return role.Fail(role.Environment, refused, "%s", refused.Remedy())
 	}
+	if lacks := (*blackboard.CommandError)(nil); errors.As(err, &lacks) {
+		return role.NotOpened(lacks, "")
+	}
+	noteEviction(ctx, u, b)
 	planned := *u.in
 	planned.State = u.plan.state // the mark is that of the planned blackboard
 	if _, err = instance.LookAtOwner(ctx, u.at, &planned, b, claimOf(u)); instance.IsOwned(err) {
 		return err
 	}
 	return nil
+}
+
+// noteEviction warns of a server that may drop records, as sett doctor does. One that does not tell soon is not waited for.
+func noteEviction(ctx context.Context, u *upRun, b *instance.Board) {
+	ctx, cancel := context.WithTimeout(ctx, gateTime)
+	defer cancel()
+	d, err := b.Durability(ctx)
+	if err != nil {
+		return
+	}
+	if text, remedy := instance.Evicts(d, u.plan.state.URL); text != "" {
+		u.facts.evicts = fmt.Sprintf("warning: %s; to keep them: %s", text, remedy)
+		u.plan.note(&u.plan.atEnd, "%s", u.facts.evicts) // a plan that is made again has it from the facts
+	}
 }
 
 // claimOf is how the up asks for its board.

@@ -378,6 +378,9 @@ func (p *Plan) noteLast(f *facts) {
 	if f.landing != "" {
 		p.note(&p.atEnd, "%s", f.landing)
 	}
+	if f.evicts != "" {
+		p.note(&p.atEnd, "%s", f.evicts)
+	}
 	for _, line := range f.pointers.lines {
 		p.note(&p.atEnd, "%s", line)
 	}

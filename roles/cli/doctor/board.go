@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 
@@ -13,7 +12,6 @@ import (
 	"sett/roles/cli/deploy"
 	"sett/roles/cli/instance"
 	"sett/roles/cli/status"
-	"sett/roles/role"
 	"sett/runtime"
 )
 
@@ -148,6 +146,9 @@ func (x *exam) ownRedis(ctx context.Context, url string) []Finding {
 	if denied := (*blackboard.DeniedError)(nil); errors.As(err, &denied) {
 		return []Finding{problem("redis.url", denied.Remedy(), "%v", denied)}
 	}
+	if lacks := (*blackboard.CommandError)(nil); errors.As(err, &lacks) {
+		return []Finding{problem("redis.url", lacks.Remedy(), "%v", lacks)}
+	}
 	if err != nil {
 		return []Finding{problem("redis.url", cmp.Or(instance.Remedy(err), "is that server up, and redis.url in "+instance.ConfigName+" right?"), "%v", err)}
 	}
@@ -158,19 +159,18 @@ func (x *exam) ownRedis(ctx context.Context, url string) []Finding {
 // durable reports whether a Redis may lose or evict acknowledged data, or refuses its user rights that Sett needs.
 func durable(ctx context.Context, b *instance.Board, subject, url string) []Finding {
 	var out []Finding
-	if lacks, _ := b.Rights(ctx); lacks != nil {
+	refused, err := b.Rights(ctx)
+	if refused != nil {
+		out = append(out, problem(subject, refused.Remedy(), "%v", refused))
+	}
+	if lacks := (*blackboard.CommandError)(nil); errors.As(err, &lacks) {
 		out = append(out, problem(subject, lacks.Remedy(), "%v", lacks))
 	}
 	d, err := b.Durability(ctx)
 	if err != nil {
 		return append(out, warning(subject, "", "%v", err))
 	}
-	set := func(what string) string {
-		if d.Spread {
-			return fmt.Sprintf("on every server of %s: CONFIG SET %s, and in redis.conf", role.Clean(instance.Redact(url)), what)
-		}
-		return fmt.Sprintf("redis-cli -u %s CONFIG SET %s, and in redis.conf", role.ShellWord(instance.Redact(url)), what)
-	}
+	set := func(what string) string { return instance.Setting(d, url, what) }
 	switch {
 	case d.AppendOnly == "no":
 		out = append(out, warning(subject, set("appendonly yes"), "Redis %s keeps no append-only file: what was acknowledged since its last snapshot is lost when it ends", d.Version))
@@ -179,12 +179,8 @@ func durable(ctx context.Context, b *instance.Board, subject, url string) []Find
 	case d.AppendOnly == "" || d.Fsync == "":
 		out = append(out, warning(subject, "ask who runs it: appendonly yes, appendfsync always", "Redis %s does not say how durable it is", d.Version))
 	}
-	if d.Eviction != "" && d.Eviction != "noeviction" {
-		when := "would, were its memory limited,"
-		if d.Limited {
-			when = "will, when its memory is full,"
-		}
-		out = append(out, warning(subject, set("maxmemory-policy noeviction"), "Redis %s %s forget artefacts (%s)", d.Version, when, d.Eviction))
+	if text, remedy := instance.Evicts(d, url); text != "" {
+		out = append(out, warning(subject, remedy, "%s", text))
 	}
 	if d.Spread && !d.Demanding {
 		out = append(out, warning(subject, set("min-replicas-to-write 1"), "Redis %s acknowledges what no replica has: a failover may lose it", d.Version))

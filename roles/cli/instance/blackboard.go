@@ -94,6 +94,12 @@ type People struct {
 	statements
 	decisions
 	spenders
+	landers
+}
+
+// landers record what people do with results.
+type landers interface {
+	NoteLanded(ctx context.Context, l blackboard.LandedByHand, by string) error
 }
 
 // spenders bound what calls of models may take.
@@ -200,7 +206,7 @@ func (in *Instance) Glance(ctx context.Context, on *term.Terminal, as string) (*
 func BoardOf(b *redis.Board) *Board {
 	return &Board{
 		server: b, place: b, Records: Records{b.Records, b.Records, b.Records}, Index: Index{b.Index, b.Index, b.Index}, Ledger: b.Ledger,
-		Roster: b.Roster, People: People{b.People, b.People, b.People}, Calls: b.Calls, Control: Control{b, b, b, b}, Archive: b,
+		Roster: b.Roster, People: People{b.People, b.People, b.People, b.People}, Calls: b.Calls, Control: Control{b, b, b, b}, Archive: b,
 		Watch: func(ctx context.Context, back func(), lost func(error)) {
 			_ = b.Subscribe(ctx, []redis.Channel{redis.OrchestratorEvents}, back, func(redis.Channel, string) {}, lost)
 		},

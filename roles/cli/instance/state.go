@@ -122,7 +122,19 @@ func (in *Instance) Config() (*config.Config, error) {
 	if err := ReadFile(in.ConfigPath(), &c); err != nil {
 		return nil, fmt.Errorf("read configuration of %s: %w", in.Name, err)
 	}
+	if in.External && c.Redis.URL == Redact(in.URL) {
+		c.Redis.URL, c.Services.Redis.URL = in.URL, in.URL
+	}
 	return &c, nil
+}
+
+// SaveConfig writes the configuration, for the parts too. The password of a Redis of the user's own is in the state alone.
+func SaveConfig(in *Instance, c *config.Config) error {
+	kept := *c
+	if kept.Redis.URL != "" {
+		kept.Redis.URL, kept.Services.Redis.URL = Redact(kept.Redis.URL), Redact(kept.Redis.URL)
+	}
+	return WriteFile(in.ConfigPath(), &kept)
 }
 
 // Root returns the directory that holds one directory per instance.

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"sett/roles/role"
 	"sett/roles/role/git"
@@ -28,8 +31,50 @@ func (l *looker) free(ctx context.Context) error {
 	if len(files) == 0 {
 		return l.overlooked(ctx)
 	}
+	if l.From != "" {
+		unread, filters, err := git.Unread(ctx, l.both, l.Directory, l.From, l.filters, files)
+		switch {
+		case err != nil:
+			return err
+		case len(unread) == len(files):
+			return l.unread(ctx, unread, filters)
+		}
+		files = slices.DeleteFunc(files, func(f string) bool { return slices.Contains(unread, f) })
+	}
 	lines := append([]string{fmt.Sprintf("landing on %s would overwrite files that are not committed", l.Branch)}, few(files)...)
 	return role.Fail(role.Failed, errors.New(strings.Join(lines, "\n")), "git stash -u puts them aside, or commit them; ignored files have to be moved")
+}
+
+// unread refuses to overwrite files that may be committed: git alone can tell, since it runs their filters.
+func (l *looker) unread(ctx context.Context, files, filters []string) error {
+	l.outlast(ctx, files)
+	lines := append([]string{fmt.Sprintf("landing on %s would overwrite files that Sett cannot compare with the commit: their times have changed, and %s not run, which only the repository's own configuration names",
+		l.Branch, isAre(filters))}, few(files)...)
+	return role.Fail(role.Failed, errors.New(strings.Join(lines, "\n")), "%s status compares them: if it lists none of them, land again; else git stash -u puts them aside, or commit them",
+		l.command(l.Directory))
+}
+
+// outlast waits until the second is over, a full one at most, in which one of the files was changed last: git trusts
+// no time that is as new as its index, and the status that the hint names would help nobody before.
+func (l *looker) outlast(ctx context.Context, files []string) {
+	var last time.Time
+	for _, f := range files {
+		if info, err := os.Lstat(filepath.Join(l.Directory, filepath.FromSlash(f))); err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(min(time.Until(last.Truncate(time.Second).Add(time.Second)), time.Second)):
+	}
+}
+
+// isAre names filters, with their verb.
+func isAre(filters []string) string {
+	if len(filters) == 1 {
+		return fmt.Sprintf("the filter %q is", role.Clean(filters[0]))
+	}
+	return fmt.Sprintf("the filters %s are", strings.Join(few(filters), ", "))
 }
 
 // overlooked refuses to overwrite changes of files that a person has git overlook.
@@ -43,7 +88,7 @@ func (l *looker) overlooked(ctx context.Context) error {
 		if len(marked[mark]) == 0 {
 			continue
 		}
-		command := l.git(l.Directory) + " update-index --no-" + mark
+		command := l.command(l.Directory) + " update-index --no-" + mark
 		for _, f := range marked[mark] {
 			all = append(all, f)
 			command += " " + role.ShellWord(role.Clean(f))
@@ -59,7 +104,7 @@ func (l *looker) overlooked(ctx context.Context) error {
 		quoted = append(quoted, role.ShellWord(role.Clean(f)))
 	}
 	// A stash of all files would reset those with a mark that are not in the way.
-	commands = append(commands, l.git(l.Directory)+" stash push -- "+strings.Join(quoted, " "))
+	commands = append(commands, l.command(l.Directory)+" stash push -- "+strings.Join(quoted, " "))
 	lines := append([]string{fmt.Sprintf("landing on %s would overwrite changes that git overlooks (skip-worktree or assume-unchanged)", l.Branch)}, few(all)...)
 	return role.Fail(role.Failed, errors.New(strings.Join(lines, "\n")), "%s puts them aside", strings.Join(commands, " && "))
 }

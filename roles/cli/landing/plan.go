@@ -42,10 +42,11 @@ type Plan struct {
 	Landed    bool          `json:"landed"`               // false: with --dry-run, or it was there already
 	Lacking   []string      `json:"lacking,omitempty"`    // files of git LFS whose content is nowhere at hand: pointers landed
 
-	as    string // the user, for new commits
-	unrun []string
-	gone  []string       // submodules that the branch has no more
-	repo  git.Repository // the user's
+	as    string              // the user, for new commits
+	unrun map[string][]string // files, by the filter that is not run for them
+	git   string              // the beginning of a command for git in the working tree
+	gone  []string            // submodules that the branch has no more
+	repo  git.Repository      // the user's
 	in    *instance.Instance
 }
 
@@ -68,7 +69,7 @@ func Look(ctx context.Context, at *instance.Locator, in *instance.Instance, r Re
 		return nil, err
 	}
 	repo.Environ = append(slices.Clip(repo.Environ), both...)
-	l := looker{Plan: p, at: at, onto: strings.TrimPrefix(onto, git.BranchRef("")), result: r, both: repo}
+	l := looker{Plan: p, at: at, onto: strings.TrimPrefix(onto, git.BranchRef("")), result: r, both: repo, filters: filters}
 	if err := l.target(ctx); err != nil {
 		return nil, err
 	}
@@ -83,6 +84,10 @@ func Look(ctx context.Context, at *instance.Locator, in *instance.Instance, r Re
 		return nil, err
 	}
 	p.unrun, err = l.both.Filtered(ctx, p.Directory, p.To, filters, paths(p.Files))
+	if raw := p.raw(); len(raw) > 0 {
+		p.git = l.command(l.Directory)
+		p.Undo = p.checkout(raw) + " && " + p.Undo // git takes the files to be changed, and would refuse
+	}
 	return p, err
 }
 
@@ -104,6 +109,8 @@ type looker struct {
 	onto   string // the branch that was named; empty: none
 	result Result
 	both   git.Repository // the user's, with the objects of the store
+
+	filters []string // that are not run
 }
 
 // choose settles the way and makes the commit that the branch shall have.
@@ -261,9 +268,9 @@ func (l *looker) content(ctx context.Context) (err error) {
 }
 
 // undo is the command that takes the branch back. In a working tree it keeps changes
-// that are not committed, and refuses where it cannot.
+// that are not committed, and refuses where it cannot, but for those of files whose filter is not run.
 func (l *looker) undo() string {
-	command := l.git(cmp.Or(l.Directory, l.in.Workspace))
+	command := l.command(cmp.Or(l.Directory, l.in.Workspace))
 	switch {
 	case l.Directory == "" && l.From == "":
 		return fmt.Sprintf("%s update-ref -d %s %s", command, role.ShellWord(git.BranchRef(l.Branch)), l.To)
@@ -275,8 +282,8 @@ func (l *looker) undo() string {
 	return command + " reset --keep " + l.From
 }
 
-// git is the beginning of a command for git in a directory.
-func (l *looker) git(dir string) string {
+// command is the beginning of a command for git in a directory.
+func (l *looker) command(dir string) string {
 	if here, _ := l.at.Directory(); here != dir {
 		return "git -C " + role.ShellWord(dir)
 	}
@@ -310,6 +317,7 @@ func (p *Plan) Do(ctx context.Context) error {
 	err = p.repo.Advance(ctx, p.Branch, p.Directory, p.From, p.To, "sett land: "+p.How)
 	if p.Landed = err == nil; p.Landed {
 		p.Lacking = lacking
+		_ = git.Distrust(ctx, p.repo, p.Directory, p.raw()) // it has landed
 	}
 	return err
 }

@@ -66,7 +66,7 @@ func (l *looker) hidden(t git.Worktree) error {
 	branch := cmp.Or(t.Branch, "HEAD")
 	return role.Fail(role.Failed, fmt.Errorf("land on %s: it is checked out in %s, and git does not know its directory", role.Clean(branch), t.Place()),
 		"type sett land in that directory, or land --onto another branch; if the directory is gone: %s update-ref --no-deref main-worktree/HEAD %s",
-		l.git(l.in.Workspace), role.ShellWord(role.Clean(branch)))
+		l.command(l.in.Workspace), role.ShellWord(role.Clean(branch)))
 }
 
 // OnBranch says whether a landing without a named branch has one: the current one. It is

@@ -1,9 +1,11 @@
 package landing
 
 import (
-	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"sett/roles/cli/commit"
@@ -77,11 +79,50 @@ func (p *Plan) Done(on *term.Terminal) {
 		on.Sayf("sett: note: %s, since git removes no folder that has files: %s\n",
 			words.Count(len(left), "submodule is gone and its folder stays", "submodules are gone and their folders stay"), strings.Join(few(left), ", "))
 	}
-	for _, name := range p.unrun {
-		if name == "lfs" {
-			on.Sayf("sett: note: the filter \"lfs\" was not run, which only the repository's own configuration names: git lfs checkout gives the files their content\n")
-			continue
-		}
-		on.Sayf("sett: note: the filter %s was not run, which only the repository's own configuration names: the files are as the commit has them\n", fmt.Sprintf("%q", role.Clean(name)))
+	p.tellUnrun(on)
+	if len(p.raw()) > 0 {
+		on.Sayf("sett: note: what you change in files with such a filter before you undo the landing, the undo drops\n")
 	}
+}
+
+// tellUnrun names the filters that were not run, the files, and the command that runs them.
+func (p *Plan) tellUnrun(on *term.Terminal) {
+	for _, name := range slices.Sorted(maps.Keys(p.unrun)) {
+		files := p.unrun[name]
+		named, way := strings.Join(few(files), ", "), "the git checkout of the undo above runs it: "
+		switch {
+		case name == lfs:
+			way = "git lfs checkout gives the files their content: "
+		case len(files) <= mostNamed:
+			way, named = "to run it: ", role.Clean(p.checkout(files))
+		}
+		on.Sayf("sett: note: the filter %s was not run, which only the repository's own configuration names; %s%s\n", strconv.Quote(role.Clean(name)), way, named)
+	}
+}
+
+// lfs is the filter whose own command brings the content.
+const lfs = "lfs"
+
+// raw are the files that land as the commit has them, though git checkout would have their filter change them.
+func (p *Plan) raw() []string {
+	var all []string
+	for name, files := range p.unrun {
+		if name != lfs {
+			all = append(all, files...)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// checkout is the command that writes files of the working tree with their filters.
+func (p *Plan) checkout(files []string) string {
+	command, named := p.git, ""
+	for _, f := range files {
+		named += " " + role.ShellWord(f)
+	}
+	if strings.ContainsAny(named, `*?[\:`) {
+		command += " --literal-pathspecs"
+	}
+	return command + " checkout --" + named
 }

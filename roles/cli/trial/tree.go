@@ -11,6 +11,7 @@ import (
 
 	"sett/blackboard"
 	"sett/contract/tool"
+	"sett/roles/cli/instance"
 	"sett/roles/role"
 	"sett/roles/role/git"
 	"sett/roles/role/store"
@@ -93,16 +94,48 @@ func (t *Trial) grow(ctx context.Context) error {
 	if err := t.from(ctx, base); err != nil {
 		return err
 	}
+	empty, err := fetchModules(ctx, t, g)
+	if err != nil {
+		return role.Fail(role.Environment, err, "")
+	}
 	tree := s.Tree(filepath.Join(t.place.top, "trees"), t.Agent.Name, seen(t))
 	if err := tree.Prepare(ctx, treePlan(t)); err != nil {
 		return role.Fail(role.Environment, err, "")
 	}
 	t.place.tree, t.place.dir = tree, tree.Dir()
 	t.place.start.Pointers = store.Lacking(tree)
+	for _, line := range instance.PointerLines(git.Pointers{Submodules: empty, LFS: t.place.start.Pointers}) {
+		t.say("note", line)
+	}
 	if t.Goal.Base().Commit == "" {
 		t.noteDirt(ctx, g)
 	}
 	return nil
+}
+
+// fetchModules brings the commits of submodules into the trial's store, as sett forage does into the instance's, and returns
+// the paths of those that are not at hand. The store knows of git LFS then, whose content it borrows.
+func fetchModules(ctx context.Context, t *Trial, g git.Repository) (empty []string, err error) {
+	g.Environ = append(slices.Clip(g.Environ), store.Borrowed(t.place.store.Objects())) // the start may be a result
+	p, err := git.FindPointers(ctx, g, t.place.start.Commit)
+	if err != nil {
+		return nil, err
+	}
+	modules := git.Modules(ctx, g, t.place.start.Commit, p)
+	for _, m := range modules {
+		if err := store.FetchModule(ctx, t.place.store, m.Objects, m.Commit); err != nil {
+			return nil, err
+		}
+	}
+	for _, path := range p.Without(modules, nil).Submodules { // the instance may have it from an earlier goal
+		if t.Lender == "" || store.FetchModule(ctx, t.place.store, t.Lender, p.SubmoduleCommit(path)) != nil {
+			empty = append(empty, path)
+		}
+	}
+	if p.HasLFS {
+		err = store.FetchContent(ctx, t.place.store, "", nil)
+	}
+	return empty, err
 }
 
 // from decides where the tree starts: at the merge of the commits of the artefacts that

@@ -22,6 +22,8 @@ func TestDecideLanding(t *testing.T) {
 		"agents at work":               {LandingFacts{Landing: in(blackboard.LandingQueued), Outstanding: 2, Branch: "main"}, LandWait},
 		"failed":                       {LandingFacts{Landing: in(blackboard.LandingVerifying), Outstanding: 1, Failures: 1, Branch: "main"}, LandEnd},
 		"moving":                       {LandingFacts{Landing: in(blackboard.LandingMoving), Outstanding: 1, Branch: "main"}, LandMove},
+		"moving, and cancelled":        {LandingFacts{Landing: in(blackboard.LandingMoving), Failures: 1, Ended: true, Branch: "main"}, LandLook},
+		"cancelled":                    {LandingFacts{Landing: in(blackboard.LandingQueued), Failures: 1, Ended: true, Branch: "main"}, LandEnd},
 		"moving, land is gone":         {LandingFacts{Landing: in(blackboard.LandingMoving), Outstanding: 1}, LandMove},
 		"refused":                      {LandingFacts{Landing: in(blackboard.LandingRefused), Outstanding: 1}, LandRework},
 		"land is gone":                 {LandingFacts{Landing: in(blackboard.LandingQueued), Outstanding: 1}, LandEnd},

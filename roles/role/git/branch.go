@@ -197,6 +197,12 @@ func unlike(ctx context.Context, g Repository, files []string, commit string) ([
 	return slices.DeleteFunc(files, func(file string) bool { return !other[file] }), err
 }
 
+// like returns those of the files that are in the index as a commit has them.
+func like(ctx context.Context, g Repository, files []string, commit string) ([]string, error) {
+	other, err := unlike(ctx, g, slices.Clone(files), commit)
+	return slices.DeleteFunc(files, func(file string) bool { return slices.Contains(other, file) }), err
+}
+
 // touched returns the files in which two commits differ, and those of them that are new.
 func touched(ctx context.Context, g Repository, from, to string) (all map[string]bool, added []string, err error) {
 	out, err := g.Run(ctx, "diff-tree", "-r", "-z", "--no-renames", "--name-status", from, to, "--")

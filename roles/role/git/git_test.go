@@ -1,12 +1,14 @@
 package git
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"sett/roles/role/hosttest"
 )
@@ -153,5 +155,39 @@ func TestUnreached(t *testing.T) {
 	run("checkout", "-q", "--detach", dangling)
 	if got, err := Unreached(t.Context(), g, []string{dangling}); err != nil || len(got) > 0 {
 		t.Errorf("at HEAD: %q %v", got, err)
+	}
+}
+
+// A file that was written without its filter is taken for changed, however old the index is, and git checkout writes it.
+func TestDistrust(t *testing.T) {
+	t.Parallel()
+	g, run := repository(t)
+	run("config", "filter.rot.clean", "tr a-z n-za-m")
+	run("config", "filter.rot.smudge", "tr a-z n-za-m")
+	write := func(name, text string) {
+		t.Helper()
+		path, old := filepath.Join(g.Dir, name), time.Now().Add(-time.Hour)
+		if err := errors.Join(os.WriteFile(path, []byte(text), 0o600), os.Chtimes(path, old, old)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(".gitattributes", "*.dat filter=rot\n")
+	write("a.dat", "secret\n")
+	run("add", "-A")
+	run("commit", "-q", "-m", "a")
+	write("a.dat", "frperg\n")
+	run("-c", "filter.rot.clean=", "update-index", "--refresh") // Sett's, which takes it to be as committed
+	if out := run("status", "--short"); out != "" {
+		t.Fatalf("git sees %q anyway", out)
+	}
+	if err := Distrust(t.Context(), g, g.Dir, []string{"a.dat", "not there"}); err != nil {
+		t.Fatal(err)
+	}
+	if out := run("status", "--short"); strings.TrimSpace(out) != "M a.dat" {
+		t.Errorf("git sees %q", out)
+	}
+	run("checkout", "--", "a.dat")
+	if text, err := os.ReadFile(filepath.Join(g.Dir, "a.dat")); err != nil || string(text) != "secret\n" {
+		t.Errorf("%q, %v", text, err)
 	}
 }

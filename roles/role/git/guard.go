@@ -3,13 +3,9 @@ package git
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-
-	"sett/roles/role"
 )
 
 // neutral are the settings with which git runs no program in the place of those that a
@@ -118,34 +114,4 @@ func (g Repository) with(settings [][2]string) Repository {
 func (g Repository) at(dir string) Repository {
 	g.Dir, g.Environ = dir, append(slices.Clone(g.Environ), "GIT_WORK_TREE="+dir)
 	return g
-}
-
-// Filtered returns those of the filters that files of a working tree go through once it is
-// at a commit: the commit's own attributes count.
-func (g Repository) Filtered(ctx context.Context, tree, commit string, filters, files []string) ([]string, error) {
-	if len(filters) == 0 || len(files) == 0 {
-		return nil, nil
-	}
-	dir, err := os.MkdirTemp("", "sett-index-")
-	if err != nil {
-		return nil, role.Fail(role.Environment, fmt.Errorf("read the attributes of a commit: %w", err), "")
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	w := g.at(tree)
-	w.Environ = append(slices.Clip(w.Environ), "GIT_INDEX_FILE="+filepath.Join(dir, "index"))
-	if _, err := w.Run(ctx, "read-tree", commit); err != nil {
-		return nil, err
-	}
-	out, err := w.Feed(ctx, strings.Join(files, "\x00")+"\x00", "check-attr", "--cached", "-z", "--stdin", "filter")
-	if err != nil {
-		return nil, err
-	}
-	var used []string
-	fields := strings.Split(out, "\x00")
-	for i := 2; i < len(fields); i += 3 {
-		if slices.Contains(filters, fields[i]) && !slices.Contains(used, fields[i]) {
-			used = append(used, fields[i])
-		}
-	}
-	return used, nil
 }

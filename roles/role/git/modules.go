@@ -51,6 +51,9 @@ func Modules(ctx context.Context, g Repository, commit string, p Pointers) []Mod
 	return all
 }
 
+// SubmoduleCommit is the commit of a submodule, by its path.
+func (p Pointers) SubmoduleCommit(path string) string { return p.commits[path] }
+
 // Without returns the pointers without submodules and content of git LFS that are at hand.
 func (p Pointers) Without(all []Module, content map[string]lfs.Pointer) Pointers {
 	var left []string

@@ -27,7 +27,8 @@ type LandingPlan struct {
 	Hunks []git.Hunk `json:"hunks,omitempty"`
 }
 
-// Land asks to move the branch from a commit to one that was planned.
+// Land asks to move the branch from a commit to one that was planned; from a commit to itself, only whether the branch
+// has it.
 type Land struct {
 	Branch string `json:"branch"`
 	From   string `json:"from"`

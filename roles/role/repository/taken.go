@@ -37,6 +37,24 @@ type Swept struct {
 	Never    []string `json:"never,omitempty"`    // artefacts that are not, of grants that have ended: they never will be
 }
 
+// Lending is a tree that may have changes of its grant which are still to be kept.
+type Lending struct {
+	Agent string `json:"agent"`
+	Slot  string `json:"tree"`
+	Grant
+}
+
+// LendingList answers the question which there are, MostTaken at most.
+type LendingList struct {
+	Lent []Lending `json:"lent"`
+}
+
+// Orphan is a tree whose cub died before it could say how its tool ended.
+type Orphan struct {
+	Lending
+	MaxSize int64 `json:"max_size"` // bytes; 0: store.MaxSize
+}
+
 // sweeper is the name in the orchestrator's token. No agent's name has a slash.
 const sweeper = "/orchestrator"
 
@@ -65,6 +83,18 @@ func (s *Sweeper) Taken(ctx context.Context) ([]Taken, error) {
 // Swept tells how they ended.
 func (s *Sweeper) Swept(ctx context.Context, q Swept) error {
 	_, err := send[struct{}](ctx, &s.client, "/swept", q)
+	return err
+}
+
+// Lent lists the trees of which something may still be to be kept.
+func (s *Sweeper) Lent(ctx context.Context) ([]Lending, error) {
+	l, err := send[LendingList](ctx, &s.client, "/lent", struct{}{})
+	return l.Lent, err
+}
+
+// Orphaned has the changes in a tree kept, since nobody else will ask for that.
+func (s *Sweeper) Orphaned(ctx context.Context, q Orphan) error {
+	_, err := send[struct{}](ctx, &s.client, "/orphaned", q)
 	return err
 }
 

@@ -205,12 +205,12 @@ type Moved struct {
 
 // Land moves a branch from a commit to one that Plan made, once all objects of it are in
 // the user's repository. It may be repeated: a branch that has the commit is left alone. A branch
-// that is at another commit is not moved.
+// that is at another commit is not moved. From a commit to itself moves nothing: it says whether the branch has it.
 func (x Lander) Land(ctx context.Context, branch, from, to string) (m Moved, err error) {
 	if m.Tip, err = x.User.tip(ctx, branch); err != nil {
 		return m, err
 	}
-	if m.Tip != from {
+	if m.Tip != from || from == to {
 		m.Done, err = x.User.has(ctx, m.Tip, to)
 		return m, err
 	}

@@ -184,6 +184,9 @@ func (c *Conn) retry(ctx context.Context, what string, limit time.Duration, f fu
 			c.Options.Observe(time.Since(began), lost)
 		}
 		if !lost {
+			if lacks := Lacks(c, err); lacks != nil {
+				return lacks
+			}
 			return err
 		}
 		c.dialled.Add(1) // the next attempt may need a new connection

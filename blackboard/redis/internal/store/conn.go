@@ -111,6 +111,9 @@ func Open(ctx context.Context, o Options) (*Conn, error) {
 		if denied := Denied(c, err); denied != nil {
 			return nil, fmt.Errorf("connect: %w", denied)
 		}
+		if lacks := (*blackboard.CommandError)(nil); errors.As(err, &lacks) {
+			return nil, lacks
+		}
 		if !errors.Is(err, blackboard.ErrUnavailable) {
 			err = fmt.Errorf("connect to %s: %w", c.Addr, err)
 		}

@@ -185,6 +185,7 @@ type StoredGrant struct {
 	Waits     string                `json:"waits_since"`
 	WaitsFor  string                `json:"waits_for"`
 	WaitsWhy  string                `json:"waits_why"`
+	Waited    string                `json:"waited_us"`
 	Conflict  string                `json:"conflict"`
 	Settled   []string              `json:"settled"`
 }
@@ -210,6 +211,8 @@ func (g StoredGrant) decoded(claim, agent string) (blackboard.Grant, error) {
 	}
 	us, _ := strconv.ParseInt(g.ToolUS, 10, 64)
 	out.ToolTime = time.Duration(us) * time.Microsecond
+	us, _ = strconv.ParseInt(g.Waited, 10, 64)
+	out.Waited = time.Duration(us) * time.Microsecond
 	for _, t := range []struct {
 		from string
 		to   *time.Time

@@ -72,11 +72,37 @@ func Denied(c *Conn, err error) *blackboard.DeniedError {
 		return nil
 	}
 	why, _, _ := strings.Cut(strings.TrimPrefix(re.Error(), "ERR "), ". ")
-	addr := c.Addr
-	if c.set != "" {
-		addr = "master_set " + c.set
+	return &blackboard.DeniedError{Addr: addrOf(c), Why: strings.TrimRight(why, "."), Login: how == RefusedLogin, Err: re}
+}
+
+// Lacks returns the server's answer that it does not know a command as an error of its own, without the command's
+// arguments; nil: the error is another one.
+func Lacks(c *Conn, err error) *blackboard.CommandError {
+	var re *rueidis.RedisError
+	if !errors.As(err, &re) {
+		return nil
 	}
-	return &blackboard.DeniedError{Addr: addr, Why: strings.TrimRight(why, "."), Login: how == RefusedLogin, Err: re}
+	lacks := &blackboard.CommandError{Addr: addrOf(c), Err: re}
+	text := strings.TrimPrefix(re.Error(), "ERR ")
+	if name, ok := strings.CutPrefix(text, "unknown command "); ok {
+		name = strings.TrimLeft(name, "'`")
+		if end := strings.IndexAny(name, "'`"); end > 0 {
+			lacks.Commands = []string{strings.ToUpper(name[:end])}
+		}
+		return lacks
+	}
+	if strings.Contains(text, "Unknown Redis command called from") { // before Redis 7 it ends so
+		return lacks
+	}
+	return nil
+}
+
+// addrOf names the server of a connection.
+func addrOf(c *Conn) string {
+	if c.set != "" {
+		return "master_set " + c.set
+	}
+	return c.Addr
 }
 
 // passes says whether an error may pass by itself on a board that was open once: passwords are rotated, and rights

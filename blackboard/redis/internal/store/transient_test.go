@@ -3,6 +3,8 @@ package store
 import (
 	"bufio"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -10,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"sett/blackboard"
 )
 
 // refuser is a server that refuses a script once, with an error of the test's choice.
@@ -110,6 +114,30 @@ func TestTransient(t *testing.T) {
 	} {
 		if err := move(refusal); err == nil {
 			t.Errorf("%q: the move was made again", refusal)
+		}
+	}
+}
+
+// The names of commands are read from the words of all servers, and never their arguments.
+func TestLacks(t *testing.T) {
+	r := startRefuser(t)
+	c, err := Open(t.Context(), Options{URL: "redis://" + r.Addr().String(), Instance: "test", Timeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Client.Close()
+	for text, want := range map[string]string{
+		"ERR unknown command 'XADD', with args beginning with: 'secret' 'more'":                                             "[XADD]",
+		"ERR unknown command `evalsha`, with args beginning with: `a`, ":                                                    "[EVALSHA]",
+		"ERR Unknown Redis command called from script script: 6f1123ac1f9b, on @user_script:8.":                             "[]",
+		"ERR Error running script (call to f_6f11): @user_script:8: @user_script: 8: Unknown Redis command called from Lua": "[]",
+		"ERR wrong number of arguments for 'get' command":                                                                   "",
+	} {
+		r.refusal.Store(&text)
+		_, err := c.Do(t.Context(), "renew")
+		var lacks *blackboard.CommandError
+		if is := errors.As(err, &lacks); err == nil || is != (want != "") || is && fmt.Sprint(lacks.Commands) != want || is && strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 }

@@ -24,8 +24,8 @@ const since = (page, age, most) => h('span', { 'data-age': most ? 'of' : 'yes' }
 const bound = (w) => (w && w.until ? (new Date(w.until) - new Date(w.since)) / 1000 : (w && w.limit_seconds) || 0);
 
 // obstacles are the heads of what waits for a person and is settled on the command line alone.
-const obstacles = { landing: ' cannot land', bid: ' cannot bid' };
-// matter is a question, a gate, a landing or a bid, with what settles it.
+const obstacles = { landing: ' cannot land', bid: ' cannot bid', model: ' waits for its model' };
+// matter is a question, a gate, a landing, a bid or a model, with what settles it.
 const matter = (page, m) => h('article', { class: 'card ask', key: m.id, 'data-row': '', tabindex: '0', 'aria-label': m.kind + ' of ' + (m.agent || m.role || 'sett') },
   h('div', { class: 'row' }, h('strong', null, m.kind === 'question' ? text(m.agent || m.role) : text(m.about.type)), h('span', { class: 'quiet' },
     m.kind === 'question' ? 'asks' : 'of ', m.kind === 'question' ? '' : text(m.agent || m.role || 'you'), m.kind === 'question' ? '' : obstacles[m.kind] || ' waits for approval', ', ', since(page, m.age_seconds))),
