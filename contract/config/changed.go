@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"net/url"
 	"reflect"
 	"slices"
 )
@@ -38,6 +39,10 @@ const nameDepth = 3
 // part's settings is left out.
 func (c *Config) tree() map[string]any {
 	with := *c
+	if u, err := url.Parse(c.Redis.URL); err == nil && u.User != nil { // nobody shall guess its password from a digest
+		u.User = url.User(u.User.Username())
+		with.Redis.URL = u.String()
+	}
 	with.Agents = slices.Clone(c.Agents)
 	for i := range with.Agents {
 		with.Agents[i].Bids = withoutLines(with.Agents[i].Bids)

@@ -66,6 +66,15 @@ func TestSettingsDigestIsOfTheFile(t *testing.T) {
 	if got := mustParse(t, strings.Replace(file, "agents:", "# a line more\nagents:", 1)).SettingsDigest(); got != want {
 		t.Error("a comment is no setting")
 	}
+	of := func(at string) *Config {
+		own := *c
+		own.Redis.URL, own.Services.Redis.URL = at, at
+		return &own
+	}
+	one, other := of("redis://sett:secret@host:6379/0"), of("redis://sett:another@host:6379/0")
+	if one.SettingsDigest() != other.SettingsDigest() || len(ChangedSettings(one, other)) > 0 || one.SettingsDigest() == want || one.Redis.URL != "redis://sett:secret@host:6379/0" {
+		t.Error("the password of a Redis is part of the digest, or the URL is not")
+	}
 	text, err := json.Marshal(c)
 	if err != nil {
 		t.Fatal(err)

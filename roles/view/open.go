@@ -46,7 +46,7 @@ func lostRecord(kind, id string) string {
 	return fmt.Sprintf("%s %s is lost, its record is gone; cancelling its goal ends the wait", kind, words.Short(id))
 }
 
-// Unreadable names the open claims and artefacts whose records are lost, and claims that cannot be read. Nothing takes them on.
+// Unreadable names the open claims and artefacts with a lost record, and claims that cannot be read. Nothing takes them on.
 func (o Open) Unreadable() (all []string) {
 	for _, c := range o.corrupt {
 		all = append(all, c.text())

@@ -32,7 +32,7 @@ func Holding(ctx context.Context, r MatterReader) ([]Matter, error) {
 }
 
 // Withheld reads the claims that wait for a person since calls of models are withheld, the oldest first: those that wait
-// for such bids alone, and those with grants whose tool has not begun. A reason that is over by now is left out: its agent asks again within seconds.
+// for such bids alone, and those with a grant before its tool begins. A reason that is over by now is left out: its agent asks again within seconds.
 func Withheld(ctx context.Context, r MatterReader) ([]Matter, error) {
 	open, err := ReadOpen(ctx, r.Board, r.Workflow)
 	if err != nil {
