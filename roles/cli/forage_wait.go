@@ -180,7 +180,7 @@ func (a *app) sayOutcome(in *instance.Instance, o *landing.Outcome, onBranch boo
 	a.Sayf("sett: commit %s: %s, +%d -%d; %s\n", words.Commit(o.Commit), words.Count(o.Files, "file"), o.Added, o.Deleted, next)
 }
 
-// waitsForPeople lists the open questions, gates and what waits for a model of a goal, each with its commands; of a goal without
+// waitsForPeople lists the open questions and gates of a goal, and its work that waits for a model, each with its commands; of a goal without
 // any, those of the goal that has to land before it. Without a goal it lists all, and the goals that cannot land.
 // errGoesOn when there is none: a person has just acted.
 func (a *app) waitsForPeople(ctx context.Context, b *instance.Board, in *instance.Instance, id string) (end, err error) {

@@ -220,7 +220,7 @@ func (w *goalWaiter) view(ctx context.Context) (v waitView, err error) {
 	return v, err
 }
 
-// matters reads the questions, gates and what waits for a model of the goal, and of the goal that has to land before it.
+// matters reads the questions and gates of the goal and its work that waits for a model, and those of the goal that has to land before it.
 // For --for idle, it is one too that the goal cannot land.
 func (w *goalWaiter) matters(ctx context.Context) ([]view.Matter, error) {
 	r := view.MatterReader{Reader: status.Reader(w.at, w.b, w.in), Workflow: w.goal, Whole: !w.form.ForPeople()}

@@ -17,7 +17,7 @@ func noteChanged(u *upRun) {
 	if err != nil {
 		return // the first up; or the digest alone tells
 	}
-	names := append(u.in.Unrecorded, config.ChangedSettings(before, u.c)...)
+	names := slices.Concat(u.in.Unrecorded, config.ChangedSettings(before, u.c))
 	slices.Sort(names)
 	u.in.Unrecorded = slices.Compact(names)
 }

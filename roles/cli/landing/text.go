@@ -81,7 +81,7 @@ func (p *Plan) Done(on *term.Terminal) {
 	}
 	p.tellUnrun(on)
 	if len(p.raw()) > 0 {
-		on.Sayf("sett: note: what you change in files with such a filter before you undo the landing, the undo drops\n")
+		on.Sayf("sett: note: the undo drops later changes of the files with such a filter\n")
 	}
 }
 
@@ -100,7 +100,7 @@ func (p *Plan) tellUnrun(on *term.Terminal) {
 	}
 }
 
-// lfs is the filter whose own command brings the content.
+// lfs is the filter with a command of its own that brings the content.
 const lfs = "lfs"
 
 // raw are the files that land as the commit has them, though git checkout would have their filter change them.
