@@ -91,13 +91,12 @@ func TestHandshakes(t *testing.T) {
 		distrust bool
 		plain    bool
 		want     []string
-		tries    int64
+		tries    int64 // 0: one, or more where the connection was closed before the client had read why
 	}{
-		"expired":           {change: func(c *x509.Certificate, _ *tls.Config) { c.NotAfter = time.Now().Add(-time.Hour) }, want: []string{"has expired", "has to renew it"}, tries: 1},
-		"another name":      {change: func(c *x509.Certificate, _ *tls.Config) { c.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 9)} }, want: []string{"127.0.0.9, not 127.0.0.1", "base_url must name"}, tries: 1},
-		"unknown authority": {distrust: true, want: []string{"unknown authority", "ca_file"}, tries: 1},
-		"wants a certificate": {change: func(_ *x509.Certificate, s *tls.Config) { s.ClientAuth = tls.RequireAnyClientCert }, want: []string{"certificate required", "no certificate of a client"},
-			tries: 1},
+		"expired":             {change: func(c *x509.Certificate, _ *tls.Config) { c.NotAfter = time.Now().Add(-time.Hour) }, want: []string{"has expired", "has to renew it"}, tries: 1},
+		"another name":        {change: func(c *x509.Certificate, _ *tls.Config) { c.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 9)} }, want: []string{"127.0.0.9, not 127.0.0.1", "base_url must name"}, tries: 1},
+		"unknown authority":   {distrust: true, want: []string{"unknown authority", "ca_file"}, tries: 1},
+		"wants a certificate": {change: func(_ *x509.Certificate, s *tls.Config) { s.ClientAuth = tls.RequireAnyClientCert }, want: []string{"certificate required", "no certificate of a client"}},
 		"wants a certificate, TLS 1.2": {change: func(_ *x509.Certificate, s *tls.Config) {
 			s.ClientAuth, s.MaxVersion = tls.RequireAnyClientCert, tls.VersionTLS12
 		}, want: []string{"remote error: tls", "no certificate of a client"}, tries: 1},
@@ -129,7 +128,7 @@ func TestHandshakes(t *testing.T) {
 					t.Errorf("no %q in %s", words, got.body)
 				}
 			}
-			if n := s.tries.Load(); !c.plain && n != c.tries {
+			if n := s.tries.Load(); !c.plain && n != c.tries && (c.tries > 0 || n == 0) {
 				t.Errorf("%d tries, want %d", n, c.tries)
 			}
 			if n := len(mock.Requests()); n != 0 {
