@@ -43,6 +43,7 @@ const (
 	EventCall      EventKind = "call"      // a call of a model ended
 	EventBudget    EventKind = "budget"    // a person raised the budget of a goal, or of a grant
 	EventModels    EventKind = "models"    // a person stopped all calls of models, or let them go on
+	EventClock     EventKind = "clock"     // the blackboard's clock was set back: entries have later times than their own
 	EventSettled   EventKind = "settled"   // the blackboard got its mark, or a person adopted it as it was
 )
 

@@ -29,10 +29,14 @@ func (b Leader) TakeLead(ctx context.Context, holder, seat string, lease time.Du
 }
 
 // RenewLead extends the lease; zero gives the lead up. ErrStale: somebody else
-// leads. ErrLost: it is another board than before.
+// leads. ErrLost: it is another board than before. Where the server's clock was set back, the ledger says so.
 func (b Leader) RenewLead(ctx context.Context, l blackboard.Lead, lease time.Duration) error {
 	r, err := b.c.DoMarked(ctx, "renew", l.Holder, l.Epoch, store.Micros(lease))
-	return store.Done(r, err, "renew the lead")
+	if err := store.Done(r, err, "renew the lead"); err != nil || r.Text(0) == "" || lease == 0 {
+		return err
+	}
+	r, err = b.c.Do(ctx, "clock", l.Epoch)
+	return store.Done(r, err, "record that the clock was set back")
 }
 
 // NoteOverrun records in the ledger that a script without an end was ended. The id makes

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -189,6 +190,14 @@ func TestDoctorDurability(t *testing.T) {
 			fs.expect(t, "clock", "blackboard of stage", doctor.OK, "is right", "")
 		})
 	}
+}
+
+// TestDoctorClockSetBack: where the blackboard's clock was set back, the ledger's times are not to be trusted.
+func TestDoctorClockSetBack(t *testing.T) {
+	s := newStage(t)
+	s.Send("XADD", "sett:{stage}:events", strconv.FormatInt(time.Now().Add(time.Hour).UnixMilli(), 10)+"-0", "kind", "models", "to", "running")
+	out, _, err := s.run("doctor", "-o", "json")
+	readFindings(t, out, err).expect(t, "clock", "ledger of stage", doctor.Warning, "was set back", "kind clock")
 }
 
 // TestDoctorFailover: where another server takes over, replicas have to be demanded.

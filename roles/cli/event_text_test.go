@@ -62,7 +62,7 @@ func TestDescribe(t *testing.T) {
 		blackboard.EventTerminate, blackboard.EventRestore, blackboard.EventAgent, blackboard.EventLeader, blackboard.EventInstance,
 		blackboard.EventPolicy, blackboard.EventApprove, blackboard.EventReject, blackboard.EventReview, blackboard.EventCancel, blackboard.EventRetry, blackboard.EventImport,
 		blackboard.EventRecount, blackboard.EventOverrun, blackboard.EventSettled,
-		blackboard.EventCall, blackboard.EventBudget, blackboard.EventModels, blackboard.EventLand,
+		blackboard.EventCall, blackboard.EventBudget, blackboard.EventModels, blackboard.EventLand, blackboard.EventClock,
 	} {
 		if !seen[k] {
 			t.Errorf("no event of kind %s in testdata/events.jsonl", k)

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"sett/blackboard"
 	"sett/roles/role"
@@ -50,6 +52,8 @@ func Describe(e blackboard.Event, a *blackboard.Artefact) EventLine {
 	case blackboard.EventLand:
 		l.Agent, l.As = e.Attributes[blackboard.AttributeBy], Good
 		l.What = fmt.Sprintf("landed commit %s on %s by hand (%s)", words.Commit(e.Attributes["commit"]), e.Attributes["branch"], e.Attributes["how"])
+	case blackboard.EventClock:
+		l.Agent, l.What, l.As = blackboard.RoleOrchestrator, clockText(e), Warn
 	case blackboard.EventRestore:
 		l.What = "working tree put back to " + words.Commit(e.To)
 		if ref := e.Attributes["leftovers"]; ref != "" {
@@ -82,6 +86,13 @@ func Describe(e blackboard.Event, a *blackboard.Artefact) EventLine {
 // withheldText are the reasons for which an agent's bid waits for its model.
 var withheldText = map[string]string{
 	string(blackboard.WithheldBudget): "a budget is used up", string(blackboard.WithheldPaused): "all calls of models are paused",
+}
+
+// clockText says what time it is where the ledger cannot.
+func clockText(e blackboard.Event) string {
+	at, _ := strconv.ParseInt(e.Attributes["at"], 10, 64)
+	return fmt.Sprintf("the blackboard's clock was set back: it is %s, and entries have the time of this one until then",
+		time.UnixMicro(at).UTC().Format(time.RFC3339))
 }
 
 // waitText names the wait of a grant, or of a bid.

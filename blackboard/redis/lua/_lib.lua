@@ -47,6 +47,9 @@ local function clock()
   return t[1] .. string.format('%06d', tonumber(t[2]))
 end
 
+-- Whether a time is more than a second before that of an entry.
+local function is_behind(entry, at) return tonumber(string.match(entry, '^%d+')) * 1000 - tonumber(at) > 1000000 end
+
 -- Whether the epoch, a number and its holder, is that of the leader.
 local function leads(epoch)
   return call('GET', epoch_key) == epoch

@@ -138,7 +138,12 @@ func (x *exam) boardClock(ctx context.Context, in *instance.Instance) []Finding 
 	if err != nil {
 		return nil
 	}
-	return []Finding{skewed("blackboard of "+in.Name, runtime.Ahead(at, before, x.at.Now()))}
+	out := []Finding{skewed("blackboard of "+in.Name, runtime.Ahead(at, before, x.at.Now()))}
+	if last, err := b.Ledger.Last(ctx); err == nil && blackboard.IsAfter(last, blackboard.PositionAt(at.Add(maxSkew))) {
+		out = append(out, warning("ledger of "+in.Name, "each entry of kind clock has the time by the clock",
+			"its newest entry is later than the blackboard's clock, which was set back: new entries have that time until the clock has passed it"))
+	}
+	return out
 }
 
 // blackboard looks at how durable blackboards are: those of instances, and one that
