@@ -1,7 +1,7 @@
 -- The server's clock is behind the ledger's last entry: it was set back, and no entry has an earlier time than the one
 -- before it. Says the time by the clock; again after other entries, each of which so has a time after it.
 -- KEYS[1] the ledger. ARGV: 1 epoch.
--- Replies ok | already | stale.
+-- Replies ok, entry | already | stale.
 if not leads(ARGV[1]) then
   return { 'stale' }
 end
@@ -11,4 +11,4 @@ if not last or not is_behind(last[1], at) or last[1] == call('HGET', instance_ke
 end
 local entry = emit('clock', 'at', at, 'behind_us', string.format('%.0f', tonumber(string.match(last[1], '^%d+')) * 1000 - tonumber(at)))
 call('HSET', instance_key, 'clock_told', entry)
-return { 'ok' }
+return { 'ok', entry }

@@ -93,6 +93,7 @@ func (t *Tree) snapshot(ctx context.Context, c Changes) (string, error) {
 	if err := t.bounded(ctx, c); err != nil {
 		return "", err
 	}
+	unlockIndex(t)
 	if err := asPointers(ctx, t, commandOn(t, nil), c); err != nil {
 		return "", err
 	}

@@ -338,6 +338,18 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
+// TestKeepAfterKilledGit: a git that was killed while it kept changes leaves a lock, for which nobody waits.
+func TestKeepAfterKilledGit(t *testing.T) {
+	p := newPerson(t)
+	base := p.commit("file", "one\n")
+	tree := prepared(t, p.store(), base)
+	write(t, filepath.Join(tree.Dir(), "file"), "left\n")
+	write(t, tree.index()+".lock", "")
+	if kept, err := tree.Keep(t.Context(), Changes{Start: base, Message: "m"}, Leftover("claim", "writer", 1)); err != nil || kept == "" {
+		t.Errorf("kept %q: %v", kept, err)
+	}
+}
+
 func TestMerge(t *testing.T) {
 	p := newPerson(t)
 	base := p.commit("a", "1\n2\n3\n", "b", "b\n")

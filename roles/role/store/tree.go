@@ -248,7 +248,7 @@ func checkOutFiles(ctx context.Context, t *Tree, commit string) error {
 	if err := resparse(t); err != nil {
 		return err
 	}
-	_ = os.Remove(t.index() + ".lock") // of a run that was killed; this place has one user at a time
+	unlockIndex(t)
 	has, err := t.entries()
 	switch {
 	case commit == "", errors.Is(err, errIndex), gone(err): // gone: a checkout that was killed before it had an index
@@ -273,6 +273,9 @@ func checkOutFiles(ctx context.Context, t *Tree, commit string) error {
 	}
 	return err
 }
+
+// unlockIndex removes the lock of a run of git that was killed: this place has one user at a time.
+func unlockIndex(t *Tree) { _ = os.Remove(t.index() + ".lock") }
 
 // entries are those of the trusted index.
 func (t *Tree) entries() (*entries, error) {

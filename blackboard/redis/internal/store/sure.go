@@ -11,7 +11,7 @@ import (
 // decide there, and take the newer data for the wrong ones when they are back.
 var led = map[string]bool{
 	"open": true, "refuse": true, "ignore": true, "grant": true, "complete": true, "terminate": true, "crash": true,
-	"assign": true, "policy": true, "overrun": true, "course": true,
+	"assign": true, "policy": true, "overrun": true, "clock": true, "course": true,
 	"land": true, "lands": true, "unclash": true, "conflict_rework": true,
 }
 
