@@ -77,27 +77,34 @@ func (c *cancelCmd) Run(a *app) error {
 		a.Sayf("sett: %s tries it again\n", a.at.CommandLine(on.in, "retry "+words.Short(failure.ID)))
 		return nil
 	}
-	return landedAllTheSame(a, on.b, on.in, on.id)
+	sayLanded(a, on.b, on.in, on.id)
+	return nil
 }
 
-// landedAllTheSame says whether the result of a goal that was cancelled while its branch was being moved is on the branch. It
-// waits a moment for that.
-func landedAllTheSame(a *app, b *instance.Board, in *instance.Instance, goal string) error {
-	const most, look = 5 * time.Second, 50 * time.Millisecond
+// sayLanded says whether the result of a goal that was cancelled while its branch was being moved is on the branch. The goal is
+// cancelled in any case.
+func sayLanded(a *app, b *instance.Board, in *instance.Instance, goal string) {
+	w, err := awaitGoal(a, b, goal, func(w blackboard.Workflow) bool {
+		return w.Landing == nil || w.Landing.State != blackboard.LandingMoving
+	})
+	if err != nil || w.Landing == nil {
+		return
+	}
+	switch l := w.Landing; l.State {
+	case blackboard.LandingLanded:
+		a.Sayf("sett: its result has landed on branch %s all the same, as %s; before that the branch was at %s\n", role.Clean(l.Branch), words.Commit(l.Commit), words.Commit(l.Tip))
+	case blackboard.LandingMoving:
+		a.Sayf("sett: its result was being landed on branch %s, and may be there; %s will say\n", role.Clean(l.Branch), a.at.CommandLine(in, "show "+words.Short(goal)))
+	}
+}
+
+// awaitGoal reads a goal until it is as wanted, or for five seconds: the orchestrator acts on a person's move within a moment.
+func awaitGoal(a *app, b *instance.Board, goal string, wanted func(blackboard.Workflow) bool) (blackboard.Workflow, error) {
+	const most, look = 5 * time.Second, 20 * time.Millisecond
 	for began := time.Now(); ; role.Pause(a.ctx, look) {
 		w, err := b.Records.Workflow(a.ctx, goal)
-		if err != nil || w.Landing == nil {
-			return err
-		}
-		switch l := w.Landing; {
-		case l.State == blackboard.LandingLanded:
-			a.Sayf("sett: its result has landed on branch %s all the same, as %s; before that the branch was at %s\n", role.Clean(l.Branch), words.Commit(l.Commit), words.Commit(l.Tip))
-			return nil
-		case l.State != blackboard.LandingMoving:
-			return nil
-		case time.Since(began) > most, a.ctx.Err() != nil:
-			a.Sayf("sett: its result was being landed on branch %s, and may be there; %s will say\n", role.Clean(l.Branch), a.at.CommandLine(in, "show "+words.Short(goal)))
-			return nil
+		if err != nil || wanted(w) || time.Since(began) > most || a.ctx.Err() != nil {
+			return w, err
 		}
 	}
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"errors"
-	"time"
 
 	"sett/blackboard"
 	"sett/roles/cli/commit"
@@ -97,17 +96,7 @@ func noteLanded(a *app, in *instance.Instance, p *landing.Plan, awaited bool) {
 	case err != nil:
 		a.Sayf("sett: note: its ledger has no entry of this landing: %v\n", err)
 	case awaited:
-		seenLanded(a, b, p.Goal)
-	}
-}
-
-// seenLanded waits a moment until the goal no longer waits for the branch, so that sett wait says nothing that is over.
-func seenLanded(a *app, b *instance.Board, goal string) {
-	const most, look = 5 * time.Second, 20 * time.Millisecond
-	for began := time.Now(); time.Since(began) < most && a.ctx.Err() == nil; role.Pause(a.ctx, look) {
-		if w, err := b.Records.Workflow(a.ctx, goal); err != nil || !landing.Awaits(w) {
-			return
-		}
+		_, _ = awaitGoal(a, b, p.Goal, func(w blackboard.Workflow) bool { return !landing.Awaits(w) }) // sett wait says nothing then that is over
 	}
 }
 
