@@ -34,12 +34,7 @@ func TestWithheldBidWaitsForAPerson(t *testing.T) {
 			if _, _, err := s.run("wait", goal, "--timeout", "50ms"); role.CodeOf(err) != role.TimedOut {
 				t.Errorf("an agent is to bid: %v", err)
 			}
-			calls := map[*call]role.Code{
-				s.start("wait", goal): role.Waiting, s.start("wait", goal, "--for", forQuestion): role.OK, s.start("wait", goal, "--for", forIdle): role.OK,
-				s.start("watch", "--exit-when-done"): role.Waiting, s.start("watch", "--exit-when-done", "--workflow", goal): role.Waiting,
-				s.start("questions", "--wait"): role.OK,
-			}
-			s.Until("all follow the ledger", func() bool { return s.Server.Followers() == len(calls) })
+			calls := waiters(s, goal)
 			s.Must(s.board.Cub.Withhold(t.Context(), claim, "lint", kind, why))
 			ends := func(err error, out string, code role.Code) {
 				t.Helper()
@@ -101,6 +96,17 @@ func TestWithheldNoLonger(t *testing.T) {
 	}
 }
 
+// waiters starts each command that waits for a goal, with the exit code that it has where the goal waits for a person, once all follow the ledger.
+func waiters(s *stage, goal string) map[*call]role.Code {
+	calls := map[*call]role.Code{
+		s.start("wait", goal): role.Waiting, s.start("wait", goal, "--for", forQuestion): role.OK, s.start("wait", goal, "--for", forIdle): role.OK,
+		s.start("watch", "--exit-when-done"): role.Waiting, s.start("watch", "--exit-when-done", "--workflow", goal): role.Waiting,
+		s.start("questions", "--wait"): role.OK,
+	}
+	s.Until("all follow the ledger", func() bool { return s.Server.Followers() == len(calls) })
+	return calls
+}
+
 // A goal of which work is all that is left that does not begin, since calls of models are paused, waits for a person: each
 // command that waits ends, and names what to type. When they go on, none of them says so any more.
 func TestWaitForModelWaitsForAPerson(t *testing.T) {
@@ -112,12 +118,7 @@ func TestWaitForModelWaitsForAPerson(t *testing.T) {
 	if _, _, err := s.run("wait", goal, "--timeout", "50ms"); role.CodeOf(err) != role.TimedOut {
 		t.Errorf("an agent works: %v", err)
 	}
-	calls := map[*call]role.Code{
-		s.start("wait", goal): role.Waiting, s.start("wait", goal, "--for", forQuestion): role.OK, s.start("wait", goal, "--for", forIdle): role.OK,
-		s.start("watch", "--exit-when-done"): role.Waiting, s.start("watch", "--exit-when-done", "--workflow", goal): role.Waiting,
-		s.start("questions", "--wait"): role.OK,
-	}
-	s.Until("all follow the ledger", func() bool { return s.Server.Followers() == len(calls) })
+	calls := waiters(s, goal)
 	s.Must(s.board.Cub.Await(t.Context(), ref, blackboard.WaitModel, "all calls of models are paused: sett models resume"))
 	ends := func(out string, err error, code role.Code) {
 		t.Helper()

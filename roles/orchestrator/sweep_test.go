@@ -42,22 +42,27 @@ func (k *taker) Orphaned(_ context.Context, q repository.Orphan) error {
 	return nil
 }
 
+// swept is a clan of which agent a works on a claim, and a term that asks the repository.
+func swept(t *testing.T) (s *sett, sweeps *term, k *taker, claim string, st blackboard.Started) {
+	t.Helper()
+	s = newSett(t, "a", "b")
+	s.lead(options{})
+	claim = s.claimOf(s.goal("g"))
+	s.bids(claim, "a claim", "b claim")
+	s.grant(claim, "a", blackboard.GrantQueued)
+	st, k = s.starts(claim, "a", "h1"), &taker{}
+	o := s.unled(s.env(options{}, &output{}), slog.DiscardHandler)
+	o.repository = k
+	return s, newTerm(o, blackboard.Lead{}), k, claim, st
+}
+
 // What a tool left is kept once its cub can no longer ask for that: at once after a crash, and after a while where the
 // grant was cancelled, whose cub may still be about to.
 func TestOrphansAreKept(t *testing.T) {
 	t.Parallel()
-	s := newSett(t, "a", "b")
-	s.lead(options{})
-	goal := s.goal("g")
-	claim := s.claimOf(goal)
-	s.bids(claim, "a claim", "b claim")
-	s.grant(claim, "a", blackboard.GrantQueued)
-	st := s.starts(claim, "a", "h1")
+	s, sweeps, k, claim, st := swept(t)
 	s.starts(claim, "b", "h2")
-	k := &taker{}
-	o := s.unled(s.env(options{}, &output{}), slog.DiscardHandler)
-	o.repository = k
-	sweeps, now := newTerm(o, blackboard.Lead{}), time.Now()
+	goal, now := st.Claim.WorkflowID, time.Now()
 	sweeps.clock.own = func() time.Time { return now }
 	of := func(agent, claim string, attempt int) repository.Lending {
 		return repository.Lending{Agent: agent, Slot: agent + ".w", Grant: repository.Grant{Claim: claim, Attempt: attempt}}
@@ -95,17 +100,7 @@ func TestOrphansAreKept(t *testing.T) {
 // may still end with it.
 func TestSweepOfTakenCommits(t *testing.T) {
 	t.Parallel()
-	s := newSett(t, "a", "b")
-	s.lead(options{})
-	goal := s.goal("g")
-	claim := s.claimOf(goal)
-	s.bids(claim, "a claim", "b claim")
-	s.grant(claim, "a", blackboard.GrantQueued)
-	st := s.starts(claim, "a", "h1")
-	k := &taker{}
-	o := s.unled(s.env(options{}, &output{}), slog.DiscardHandler)
-	o.repository = k
-	sweeps := newTerm(o, blackboard.Lead{})
+	s, sweeps, k, claim, st := swept(t)
 	take := func(artefact, claim, agent string, attempt int) {
 		k.taken = append(k.taken, repository.Taken{Artefact: artefact, Agent: agent, Grant: repository.Grant{Claim: claim, Attempt: attempt}})
 	}
