@@ -172,8 +172,20 @@ func guarded() int {
 		fmt.Fprintln(os.Stderr, "testrun:", err)
 		return 1
 	}
+	folder, remove, err := testFolder()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "testrun: a folder for the tests' files:", err)
+		return 1
+	}
 	g := guard{args: append([]string{self}, os.Args[1:]...), environ: append(os.Environ(), innerVariable+"=1"), grace: 10 * time.Second, say: os.Stderr}
-	return g.run()
+	if folder != "" {
+		g.environ = append(g.environ, "TMPDIR="+folder)
+	}
+	code := g.run()
+	if err := remove(); err != nil {
+		fmt.Fprintln(os.Stderr, "testrun: left behind:", err)
+	}
+	return code
 }
 
 // isInner says whether this is the inner process. Its own children are not told.
