@@ -27,6 +27,24 @@ type guard struct {
 	say     io.Writer
 }
 
+// runInFolder gives the run a folder for temporary files, removes it at the end with all that is left in it,
+// and returns the exit code.
+func (g *guard) runInFolder() int {
+	folder, remove, err := testFolder()
+	if err != nil {
+		fmt.Fprintln(g.say, "testrun: a folder for the tests' files:", err)
+		return 1
+	}
+	if folder != "" {
+		g.environ = append(g.environ, "TMPDIR="+folder)
+	}
+	code := g.run()
+	if err := remove(); err != nil {
+		fmt.Fprintln(g.say, "testrun: left behind:", err)
+	}
+	return code
+}
+
 // look is how often the guard looks whether its own parent has ended: go run, which
 // passes on no signal, is ended by make's alone.
 const look = 500 * time.Millisecond
@@ -172,20 +190,8 @@ func guarded() int {
 		fmt.Fprintln(os.Stderr, "testrun:", err)
 		return 1
 	}
-	folder, remove, err := testFolder()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "testrun: a folder for the tests' files:", err)
-		return 1
-	}
 	g := guard{args: append([]string{self}, os.Args[1:]...), environ: append(os.Environ(), innerVariable+"=1"), grace: 10 * time.Second, say: os.Stderr}
-	if folder != "" {
-		g.environ = append(g.environ, "TMPDIR="+folder)
-	}
-	code := g.run()
-	if err := remove(); err != nil {
-		fmt.Fprintln(os.Stderr, "testrun: left behind:", err)
-	}
-	return code
+	return g.runInFolder()
 }
 
 // isInner says whether this is the inner process. Its own children are not told.

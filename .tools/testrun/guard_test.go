@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -21,7 +22,7 @@ const guardVariable = "TESTRUN_TEST_GUARD"
 func TestMain(m *testing.M) {
 	if command := os.Getenv(guardVariable); command != "" {
 		g := guard{args: []string{"/bin/sh", "-c", command}, environ: os.Environ(), grace: time.Second, say: os.Stderr}
-		os.Exit(g.run())
+		os.Exit(g.runInFolder())
 	}
 	os.Exit(m.Run())
 }
@@ -129,6 +130,50 @@ func TestGuard(t *testing.T) {
 func adoptsNot() bool {
 	_, err := os.Stat("/proc/self/stat")
 	return err != nil
+}
+
+// TestFolder: a run's temporary files go with it, however it ends; those in a TMPDIR of the person's own stay.
+func TestFolder(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the run has no folder of its own on this system")
+	}
+	const tests = `mktemp >file && echo $$ >inner; read -r file <file; [ -w "$file" ]; printf $? >alive`
+	for name, c := range map[string]struct {
+		more string
+		kept bool
+		kill bool
+	}{"a run to its end": {}, "killed": {more: "; exec sleep 900", kill: true}, "a folder of the person's": {kept: true}} {
+		t.Run(name, func(t *testing.T) {
+			own := ""
+			if c.kept {
+				own = t.TempDir()
+			}
+			t.Setenv("TMPDIR", own)
+			g := startGuard(t, tests+c.more, false)
+			g.pid("inner")
+			g.until("the file was looked at", func() bool {
+				alive, _ := os.ReadFile(filepath.Join(g.dir, "alive"))
+				return string(alive) == "0"
+			})
+			if c.kill {
+				if err := g.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_ = g.cmd.Wait()
+			name, err := os.ReadFile(filepath.Join(g.dir, "file"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			file := strings.TrimSpace(string(name))
+			if _, err := os.Stat(file); (err == nil) != c.kept || c.kept && filepath.Dir(file) != own {
+				t.Errorf("%s: %v", file, err)
+			}
+			if _, err := os.Stat(filepath.Dir(file)); (err == nil) != c.kept {
+				t.Errorf("its folder: %v", err)
+			}
+		})
+	}
 }
 
 // TestGuardSparesOthers: a process that is not below the guard is none of its own, be it of its group.
