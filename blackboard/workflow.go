@@ -94,7 +94,8 @@ type Workflow struct {
 	Landing     *Landing       `json:"landing,omitempty"` // of its result; nil: it has none
 	TerminalID  string         `json:"terminal_id,omitempty"`
 	FailureID   string         `json:"failure_id,omitempty"`
-	Retried     string         `json:"-"` // ids, with spaces between, of Failures of no claim that were tried again
+	Retried     string         `json:"-"`            // ids, with spaces between, of Failures of no claim that were tried again
+	By          string         `json:"by,omitempty"` // the person that posted it; empty: an older sett did not say
 	CreatedAt   time.Time      `json:"created_at"`
 	EndedAt     time.Time      `json:"ended_at,omitzero"`
 }

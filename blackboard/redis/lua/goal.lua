@@ -14,7 +14,7 @@ if call('EXISTS', staging_key('mark')) == 1 then
   return { 'refused', 'a ledger is being imported; sett ledger import --abort ends one whose process died' }
 end
 local at = clock()
-call('HSET', workflow_key(a.id), 'id', a.id, 'status', 'active', 'created_at', at, 'outstanding', 1)
+call('HSET', workflow_key(a.id), 'id', a.id, 'status', 'active', 'created_at', at, 'outstanding', 1, 'by', ARGV[5])
 call('ZADD', active_workflows_key, at, a.id)
 local course = course_of(a)
 local version, gate = put_artefact(a, ARGV[2], at, course, true)

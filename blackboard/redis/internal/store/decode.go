@@ -236,7 +236,7 @@ func DecodeWorkflow(id string, fields map[string]string) (blackboard.Workflow, e
 		ID: r.text("id"), Status: blackboard.WorkflowStatus(r.text("status")), Outstanding: r.count("outstanding"), Failures: r.count("failures"),
 		Terminals: r.count("terminals"), Questions: r.count("questions"), Gates: r.count("gates"), Suspended: r.count("suspended"),
 		Blocked:    r.count("blocked"),
-		TerminalID: fields["terminal_id"], FailureID: fields["failure_id"], CreatedAt: r.time("created_at"),
+		TerminalID: fields["terminal_id"], FailureID: fields["failure_id"], By: fields["by"], CreatedAt: r.time("created_at"),
 	}
 	for _, one := range strings.Fields(fields["retried"]) {
 		failure, _, _ := strings.Cut(one, "=")
