@@ -150,8 +150,9 @@ func (e *CommandError) Remedy() string {
 // UnsureError says that a move may have been made: it was sent, and its answer was lost. Its error wraps
 // ErrUnavailable.
 type UnsureError struct {
-	ID  string // of the record that shows whether it was made; empty: not known
-	Err error
+	ID   string // of the record that shows whether it was made; empty: not known
+	Made bool   // it was made, and a failover may lose it: replicas have not confirmed it
+	Err  error
 }
 
 func (e *UnsureError) Error() string { return e.Err.Error() }

@@ -13,8 +13,9 @@ import (
 // on a disk a fifth of their time goes there.
 const memory = "/dev/shm"
 
-// room is how much memory must be free for that, in bytes: a whole run keeps up to 2 GiB of files.
-const room = 8 << 30
+// room is how much memory must be free for that, in bytes: a whole run keeps up to half a GiB of files, and its
+// programs want the rest.
+const room = 4 << 30
 
 // testFolder makes the folder for the tests' temporary files: in memory where there is room, else
 // beside the others. Its path is short, for tests have sockets in it. A TMPDIR that is set stays.

@@ -94,8 +94,11 @@ func TestKilledServerForgetsNothing(t *testing.T) {
 		var wg sync.WaitGroup
 		killed := make(chan struct{})
 		enough := len(acknowledged) + 50 + 70*round
-		for i := range clients {
-			c := connect(t, addr, "")
+		var all []rueidis.Client
+		for range clients {
+			all = append(all, connect(t, addr, "")) // before the first write: the server may die soon after it
+		}
+		for i, c := range all {
 			wg.Go(func() {
 				for seq := 0; ; seq++ {
 					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)

@@ -84,16 +84,24 @@ func (b People) decide(ctx context.Context, what, id, script string, args ...str
 // repeat it without asking for the same thing again.
 const insist = 10 * time.Second
 
+// insistMade is how long, once it was made without the word of all replicas: one that stands still is counted out then.
+const insistMade = store.MayTakeOver + time.Second
+
 // person makes a person's move. The id is that of the record that shows whether it was made.
 func (b People) person(ctx context.Context, what, id, script string, args ...string) (store.Reply, error) {
 	var unsure *blackboard.UnsureError
+	made := false
 	for began := time.Now(); ; {
 		r, err := b.c.Do(ctx, script, args...)
 		if errors.As(err, &unsure); unsure != nil && errors.Is(err, blackboard.ErrUnavailable) {
-			if b.c.Options.Retries > 0 && ctx.Err() == nil && time.Since(began) < insist {
+			limit := insist
+			if made = made || unsure.Made; made {
+				limit = insistMade
+			}
+			if b.c.Options.Retries > 0 && ctx.Err() == nil && time.Since(began) < limit {
 				continue
 			}
-			err = &blackboard.UnsureError{ID: id, Err: err}
+			err = &blackboard.UnsureError{ID: id, Made: made, Err: err}
 		}
 		return r, store.Done(r, err, "%s", what)
 	}

@@ -11,11 +11,11 @@ import (
 	"sett/blackboard/redis/redistest"
 )
 
-// twoServers are a master and its replica, and a board that gives up early.
+// twoServers are a master and its replica, and a board that gives up at once.
 func twoServers(t *testing.T, args ...string) (master, replica *redistest.Server, b *Board) {
 	t.Helper()
 	all := redistest.Cluster(t, 1, 1, args...)
-	return all[0], all[1], openOptions(t, store.Options{URL: all[0].URL, Instance: "test", Retries: 1, Backoff: time.Millisecond, Timeout: 2 * time.Second})
+	return all[0], all[1], openOptions(t, store.Options{URL: all[0].URL, Instance: "test", Retries: -1, Backoff: time.Millisecond, Timeout: 2 * time.Second})
 }
 
 // Where the server demands replicas, a goal is acknowledged, and a leader's sight of the
@@ -79,7 +79,7 @@ func TestAcknowledgedIsOnEveryReplica(t *testing.T) {
 	t.Parallel()
 	all := redistest.Cluster(t, 1, 2, "--min-replicas-to-write", "1", "--min-replicas-max-lag", "60")
 	redistest.AwaitReplicas(t, all[0], 2)
-	b := openOptions(t, store.Options{URL: all[0].URL, Instance: "test", Retries: 1, Backoff: time.Millisecond, Timeout: 2 * time.Second})
+	b := openOptions(t, store.Options{URL: all[0].URL, Instance: "test", Retries: -1, Backoff: time.Millisecond, Timeout: 2 * time.Second})
 	ctx := testContext(t)
 	must(t, b.People.PostGoal(ctx, goal("both"), "ann"))
 	unconfirmed := func(what, why string, err error) {
@@ -90,7 +90,7 @@ func TestAcknowledgedIsOnEveryReplica(t *testing.T) {
 	}
 	one := goal("one")
 	goOn := all[1].Stall()
-	unconfirmed("one replica stands still", "1 of 2 have", b.People.PostGoal(ctx, one, "ann"))
+	unconfirmed("one replica stands still", "not "+all[1].Addr(), b.People.PostGoal(ctx, one, "ann"))
 	goOn()
 	must(t, b.People.PostGoal(ctx, one, "ann"))
 
@@ -111,7 +111,7 @@ func TestMasterStartedAgain(t *testing.T) {
 	all := redistest.Cluster(t, 1, 2, "--min-replicas-to-write", "1", "--min-replicas-max-lag", "60", "--cluster-replica-no-failover", "yes",
 		"--appendonly", "yes", "--appendfsync", "always")
 	redistest.AwaitReplicas(t, all[0], 2)
-	b := openOptions(t, store.Options{URL: all[0].URL, Instance: "test", Retries: 1, Backoff: time.Millisecond, Timeout: 2 * time.Second})
+	b := openOptions(t, store.Options{URL: all[0].URL, Instance: "test", Retries: -1, Backoff: time.Millisecond, Timeout: 2 * time.Second})
 	ctx := testContext(t)
 	must(t, b.People.PostGoal(ctx, goal("one"), "ann"))
 	all[1].Kill()
@@ -130,4 +130,41 @@ func TestMasterStartedAgain(t *testing.T) {
 	all[1].Restart()
 	redistest.AwaitReplicas(t, all[0], 2)
 	until(t, "the goal", func() bool { return b.People.PostGoal(ctx, two, "ann") == nil })
+}
+
+// A person's move that the server made, and that its replicas never confirmed, is told from one that was refused,
+// also where the server takes no more writes by then.
+func TestMadeAndUnconfirmed(t *testing.T) {
+	t.Parallel()
+	for name, lag := range map[string]string{"the server waits": "60", "the server refuses writes by then": "1"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, replica, b := twoServers(t, "--min-replicas-to-write", "1", "--min-replicas-max-lag", lag)
+			b.c.Options.Retries = 4
+			ctx := testContext(t)
+			must(t, b.People.PostGoal(ctx, goal("one"), "ann"))
+			goOn := replica.Stall()
+			defer func() { goOn() }()
+			two, three := goal("two"), goal("three")
+			why := "not confirmed the write: not " + replica.Addr()
+			if lag == "1" {
+				why = "NOREPLICAS"
+			}
+			err := b.People.PostGoal(ctx, two, "ann")
+			unsure := (*blackboard.UnsureError)(nil)
+			if !errors.As(err, &unsure) || !unsure.Made || unsure.ID != two.ID || !strings.Contains(err.Error(), why) {
+				t.Errorf("%#v: %v", unsure, err)
+			}
+			if lag == "1" {
+				unsure = nil
+				if err := b.People.PostGoal(ctx, three, "ann"); errors.As(err, &unsure) || !strings.Contains(err.Error(), "NOREPLICAS") {
+					t.Errorf("a goal that was refused: %#v, %v", unsure, err)
+				}
+			}
+			_, err = b.Records.Artefact(ctx, two.ID)
+			must(t, err)
+			goOn()
+			until(t, "the goal", func() bool { return b.People.PostGoal(ctx, two, "ann") == nil })
+		})
+	}
 }

@@ -116,12 +116,16 @@ func run(ctx context.Context, a *app, e role.Env) error {
 	return err
 }
 
-// mayBeMade is the error of a move without an answer. Repeating the command could make it twice: each goal is
-// another one.
+// mayBeMade is the error of a move without an answer, or without the word of the replicas. Repeating the command
+// could make it twice: each goal is another one.
 func mayBeMade(a *app, err error, unsure *blackboard.UnsureError) error {
 	look := "sett "
 	if name := a.at.Flags.Name; name != "" {
 		look += "--name " + name + " "
+	}
+	if unsure.Made {
+		return role.Fail(role.Environment, fmt.Errorf("this was done, and a failover may still lose it: %w", err),
+			"do not repeat the command; once the replicas are back, look whether it stands: %sshow %s", look, unsure.ID)
 	}
 	return role.Fail(role.Environment, fmt.Errorf("the answer was lost, so this may have been done: %w", err),
 		"before you repeat the command, look whether it was: %sshow %s", look, unsure.ID)

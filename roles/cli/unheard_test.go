@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"sett/blackboard"
 	"sett/blackboard/redis/redistest"
 	"sett/contract/config"
 	"sett/roles/cli/instance"
@@ -81,6 +82,17 @@ func TestGoalWithoutAnswer(t *testing.T) {
 	s.Must(e)
 	if len(ids) != 2 || !strings.HasSuffix(hint(err), "look whether it was: sett show "+ids[0]) && !strings.HasSuffix(hint(err), "look whether it was: sett show "+ids[1]) {
 		t.Errorf("goals %q, and the hint is %q", ids, hint(err))
+	}
+}
+
+// A move that was made, and that the replicas did not confirm, is called neither refused nor lost: whoever repeats a
+// goal has two.
+func TestGoalWithoutReplicas(t *testing.T) {
+	refused := &blackboard.NoWritesError{Addr: "127.0.0.1:1", Why: "NOREPLICAS Not enough good replicas to write"}
+	err := mayBeMade(&app{at: &instance.Locator{}}, refused, &blackboard.UnsureError{ID: "01M8P9S0RPD0327NWWYKX53SGE", Made: true, Err: refused})
+	if role.CodeOf(err) != role.Environment || err.Error() != "this was done, and a failover may still lose it: "+refused.Error() ||
+		hint(err) != "do not repeat the command; once the replicas are back, look whether it stands: sett show 01M8P9S0RPD0327NWWYKX53SGE" {
+		t.Errorf("%v; %s", err, hint(err))
 	}
 }
 

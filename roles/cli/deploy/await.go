@@ -152,7 +152,7 @@ func (w *waiting) refused(ctx context.Context) error {
 	}
 	w.read = w.j.at.Now()
 	times := map[string]int{}
-	lines := w.j.logged(ctx, runtime.ComponentOrchestrator, runtime.LogOptions{Lines: refusalLines}, func(l logline.Line) bool {
+	lines, _ := w.j.logged(ctx, runtime.ComponentOrchestrator, runtime.LogOptions{Lines: refusalLines}, func(l logline.Line) bool {
 		return l.Level == "ERROR" && strings.HasSuffix(l.Msg, notStarted) && !l.Time.Before(w.j.began)
 	})
 	for _, line := range lines {

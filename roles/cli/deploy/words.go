@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -28,17 +29,23 @@ func (j *job) failed(ctx context.Context, part, what string, since time.Time) er
 		}
 	}
 	every := func(logline.Line) bool { return true }
-	lines := newestRun(j.logged(ctx, unit, runtime.LogOptions{Lines: -1, Since: j.began}, every), since)
-	if len(lines) == 0 {
-		lines = lastWords(j.logged(ctx, unit, runtime.LogOptions{Lines: lastLines}, every))
+	lines, unread := j.logged(ctx, unit, runtime.LogOptions{Lines: -1, Since: j.began}, every)
+	lines = newestRun(lines, since)
+	if len(lines) == 0 && unread == nil {
+		lines, unread = j.logged(ctx, unit, runtime.LogOptions{Lines: lastLines}, every)
+		lines = lastWords(lines)
 	}
 	if len(lines) == 0 {
-		lines = j.logged(ctx, runtime.ComponentOrchestrator, runtime.LogOptions{Lines: -1, Since: j.began}, func(l logline.Line) bool {
+		lines, _ = j.logged(ctx, runtime.ComponentOrchestrator, runtime.LogOptions{Lines: -1, Since: j.began}, func(l logline.Line) bool {
 			return (l.Level == "ERROR" || l.Level == "WARN") && about(l)
 		})
 		lines = lines[max(0, len(lines)-1):] // it says the same with every attempt
 	}
-	if len(lines) == 0 {
+	switch {
+	case len(lines) > 0:
+	case unread != nil && !errors.Is(unread, fs.ErrNotExist):
+		return fmt.Errorf("%s (its log could not be read: %w)", text, unread)
+	default:
 		return fmt.Errorf("%s (it logged nothing)", text)
 	}
 	for _, line := range lines {
@@ -114,15 +121,13 @@ func isError(l logline.Line) bool { return l.Level == "" && strings.HasPrefix(l.
 func last(lines []logline.Line) []logline.Line { return lines[max(0, len(lines)-lastLines):] }
 
 // logged returns lines of a unit's log among these.
-func (j *job) logged(ctx context.Context, unit string, among runtime.LogOptions, wanted func(logline.Line) bool) []logline.Line {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second) // a busy engine is slow
+func (j *job) logged(ctx context.Context, unit string, among runtime.LogOptions, wanted func(logline.Line) bool) (lines []logline.Line, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second) // a busy engine is slow
 	defer cancel()
-	var lines []logline.Line
-	// A log that cannot be read counts as empty: the error that it would explain matters more.
-	_ = logline.Read(ctx, j.place, logline.Source{Unit: unit}, among, func(l logline.Line) {
+	err = logline.Read(ctx, j.place, logline.Source{Unit: unit}, among, func(l logline.Line) {
 		if wanted(l) {
 			lines = append(lines, l)
 		}
 	})
-	return lines
+	return lines, err
 }

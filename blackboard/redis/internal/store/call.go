@@ -55,11 +55,11 @@ func (c *Conn) Do(ctx context.Context, name string, args ...string) (Reply, erro
 }
 
 // DoAll makes moves in order, in one round trip. When Redis becomes unreachable
-// in between, all are repeated: those already made answer that they were. UnsureError: no
-// attempt was answered, and one of them may have been made.
+// in between, all are repeated: those already made answer that they were. UnsureError: one
+// attempt may have made them, or made them without the word of the replicas.
 func (c *Conn) DoAll(ctx context.Context, moves ...Move) ([]Reply, error) {
 	var out []Reply
-	unsure := false
+	unsure, made := false, false
 	name := moves[0].Script
 	err := c.retry(ctx, name, c.Options.Timeout+onTheWay(moves), func(ctx context.Context) (err error) {
 		if led[name] {
@@ -69,10 +69,11 @@ func (c *Conn) DoAll(ctx context.Context, moves ...Move) ([]Reply, error) {
 		}
 		out, err = c.call(ctx, moves)
 		unsure = unsure || unanswered(err)
+		made = made || errors.Is(err, errUnconfirmed) && len(out) > 0 && Refused(out[0]) == nil
 		return err
 	})
-	if unsure && errors.Is(err, blackboard.ErrUnavailable) {
-		err = &blackboard.UnsureError{Err: err}
+	if (unsure || made) && errors.Is(err, blackboard.ErrUnavailable) {
+		err = &blackboard.UnsureError{Made: made, Err: err}
 	}
 	if err == nil && led[name] {
 		went(c, out[0])
@@ -202,6 +203,9 @@ func (c *Conn) retry(ctx context.Context, what string, limit time.Duration, f fu
 			}
 			if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 				err = fmt.Errorf("no answer within %s", limit) // Go's words for it are no user's
+			}
+			if errors.Is(err, errUnconfirmed) {
+				return fmt.Errorf("%s: %s: %w", what, c.Addr, err)
 			}
 			away := blackboard.ErrUnavailable
 			if busy(err) {

@@ -1,16 +1,21 @@
 package store
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // mayTakeOver is the time, in seconds, in which a replica that is no longer heard of may
 // still take the master's place ahead of longer copies: Sentinels ask replicas for the
 // length of their copies every ten seconds.
 const mayTakeOver = 15
+
+// MayTakeOver is mayTakeOver.
+const MayTakeOver = mayTakeOver * time.Second
 
 // replicas are those of one master by their addresses, each with the second, by the
 // master's clock, in which the master heard of it last.
@@ -66,15 +71,44 @@ func hearOf(known, facts string, now []string) replicas {
 // add notes a replica by the master's line about it. One that has not the data yet has
 // the shortest copy of all.
 func (r *replicas) add(line string) {
-	of := map[string]string{}
-	for _, pair := range strings.Split(line, ",") {
-		name, value, _ := strings.Cut(pair, "=")
-		of[name] = value
-	}
+	of := factsOf(line)
 	lag, err := strconv.ParseInt(of["lag"], 10, 64)
 	if address := of["ip"] + ":" + of["port"]; of["state"] == "online" && err == nil && lag <= mayTakeOver {
 		r.fresh[address], r.connected[address] = r.now-lag, true
 	}
+}
+
+// hindmost names the replicas with the shortest copies, so many of them, by the facts that their master tells.
+func hindmost(facts string, many int) string {
+	type copied struct {
+		address string
+		offset  int64
+	}
+	var all []copied
+	for line := range strings.Lines(facts) {
+		if name, value, _ := strings.Cut(strings.TrimSpace(line), ":"); strings.HasPrefix(name, "slave") {
+			of := factsOf(value)
+			if offset, err := strconv.ParseInt(of["offset"], 10, 64); err == nil && of["state"] == "online" {
+				all = append(all, copied{of["ip"] + ":" + of["port"], offset})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b copied) int { return cmp.Compare(a.offset, b.offset) })
+	var names []string
+	for _, c := range all[:min(many, len(all))] {
+		names = append(names, c.address)
+	}
+	return strings.Join(names, ", ")
+}
+
+// factsOf reads a master's line about a replica.
+func factsOf(line string) map[string]string {
+	of := map[string]string{}
+	for pair := range strings.SplitSeq(line, ",") {
+		name, value, _ := strings.Cut(pair, "=")
+		of[name] = value
+	}
+	return of
 }
 
 // missing returns the replicas that may take over, and are not connected; empty: none. One

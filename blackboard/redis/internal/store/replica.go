@@ -2,11 +2,12 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/redis/rueidis"
+
+	"sett/blackboard"
 )
 
 // relied are the moves that somebody relies on when they are acknowledged: a person, an
@@ -18,7 +19,7 @@ import (
 // All other moves are decided anew from the records that are there.
 var relied = map[string]bool{
 	"goal": true, "answer": true, "approve": true, "reject": true, "review": true, "cancel": true, "cancel_goal": true, "retry": true, "retry_goal": true,
-	"import_finish": true, "finish": true, "lead": true, "renew": true, "settle": true,
+	"raise_budget": true, "pause_models": true, "landed": true, "import_finish": true, "finish": true, "lead": true, "renew": true, "settle": true,
 }
 
 // Spread says whether other servers may take the place of the one that has the instance:
@@ -29,7 +30,13 @@ func (c *Conn) Spread() bool { return c.Client.Mode() != rueidis.ClientModeStand
 const Demanding = "min_slaves_good_slaves"
 
 // errUnconfirmed passes: the move is repeated, which is harmless, and confirmed then.
-var errUnconfirmed = errors.New("the replicas have not confirmed the write")
+var errUnconfirmed error = unconfirmed{}
+
+// unconfirmed is an ErrUnavailable in words of its own: the server is there.
+type unconfirmed struct{}
+
+func (unconfirmed) Error() string { return "the replicas have not confirmed the write" }
+func (unconfirmed) Unwrap() error { return blackboard.ErrUnavailable }
 
 // sender sends commands together: the client, the line of calls, or one connection.
 type sender interface {
@@ -103,11 +110,12 @@ func (c *Conn) awaitReplica(ctx context.Context, conn rueidis.DedicatedClient) e
 		return err
 	}
 	n, err := said[1].AsInt64()
-	switch {
-	case err == nil && n == 0:
+	if err == nil && n < int64(need) {
+		facts, err = conn.Do(ctx, b.Info().Section("replication").Build()).ToString()
+		if last := hindmost(facts, need-int(n)); err == nil && last != "" {
+			return fmt.Errorf("%w: not %s", errUnconfirmed, last)
+		}
 		return errUnconfirmed
-	case err == nil && n < int64(need):
-		return fmt.Errorf("%w: %d of %d have", errUnconfirmed, n, need)
 	}
 	return allowed(err)
 }
