@@ -25,6 +25,7 @@ type history struct {
 	unit     runtime.Unit // as it was last seen running
 	running  bool         // as far as is known
 	missed   int          // looks that showed an end before its event
+	lost     bool         // its end was delivered when it was gone: an event that comes after all is of that end
 	finished time.Time    // the newest delivered end, by the engine's clock
 	died     int64        // the newest event of an end, in nanoseconds of the same clock
 	oom      bool         // memory ran out since
@@ -58,7 +59,7 @@ func (s *subscription) event(ctx context.Context, e events.Message) {
 	}
 	at, before := time.Unix(0, e.TimeNano).UTC(), time.Unix(0, h.died)
 	h.died = e.TimeNano
-	if h.finished.After(before) && !h.finished.After(at) {
+	if h.lost || h.finished.After(before) && !h.finished.After(at) {
 		return // the state has told of this end
 	}
 	h.running, h.missed = false, 0

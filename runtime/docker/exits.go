@@ -49,6 +49,7 @@ type subscription struct {
 	runs  map[string]*history // by container
 
 	newest int64 // the time of the newest known event, in nanoseconds of the engine's clock
+	heard  int   // looks since the stream of events was connected last: a new stream repeats events first
 }
 
 // queued is an end that waits for the reader, and, where the reason may still come, until
@@ -184,12 +185,15 @@ func (s *subscription) run(ctx context.Context, st *stream) {
 				s.w.log.Warn("stream of events broke", "error", engine.Plain(err))
 			}
 			st.close()
-			st = &stream{} // the closed channel would always be ready
+			st, s.heard = &stream{}, 0 // the closed channel would always be ready
 			retry = time.After(back.Failed())
 		case <-retry:
 			st = s.connect(ctx)
 			s.look(ctx)
 		case <-tick.C:
+			if st.messages != nil {
+				s.heard++
+			}
 			s.look(ctx)
 		}
 	}
@@ -229,8 +233,8 @@ func (s *subscription) relist(ctx context.Context, first bool) error {
 		// Its event may be on its way: it has until the next look.
 		if h.missed++; h.running && h.missed > 1 {
 			s.put(lost(h.unit, s.w.now()))
-			h.running = false
-		} else if !h.running && h.missed > 2 {
+			h.running, h.lost = false, true
+		} else if !h.running && h.missed > 2 && s.heard > 1 {
 			delete(s.runs, id) // no more events come of a removed container
 		}
 	}

@@ -332,7 +332,7 @@ func TestExitsWithoutEvents(t *testing.T) {
 		s.queue = nil
 		return got
 	}
-	p.startUp(p.spec("gone", "wait"))
+	gone := p.startUp(p.spec("gone", "wait"))
 	p.startUp(p.spec("again", "wait"))
 	p.startUp(p.spec("ended", "wait"))
 	if got := look(); len(got) != 0 {
@@ -355,10 +355,20 @@ func TestExitsWithoutEvents(t *testing.T) {
 	if got := look(); len(got) != 2 {
 		t.Errorf("told %v, want the ends of again and gone", got)
 	}
+	// The stream breaks, and a new one repeats the event.
+	late := events.Message{Action: events.ActionDie, TimeNano: time.Now().UnixNano(), Actor: events.Actor{ID: gone.ID,
+		Attributes: map[string]string{"name": p.names.container("gone"), "exitCode": "3"}}}
 	for range 4 {
 		if got := look(); len(got) != 0 {
 			t.Errorf("told again %v", got)
 		}
+	}
+	if s.event(t.Context(), late); len(s.queue) != 0 {
+		t.Errorf("told by a late event again: %v", s.queue)
+	}
+	s.heard = 2 // looks, with the new stream
+	for range 4 {
+		look()
 	}
 	if len(s.runs) != 2 {
 		t.Errorf("%d containers remembered, want the two there are", len(s.runs))
