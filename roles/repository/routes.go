@@ -81,6 +81,7 @@ func route[Q, A any](life context.Context, s *server, mux *http.ServeMux, what s
 		tree, err := s.tree(agent, slot)
 		if err == nil {
 			a, err = answer(desk{s, agent, slot, tree}, life, q)
+			s.noteStuck(slot, tree)
 		}
 		done(err)
 		if s.refused.say(slot+" "+what, err) {

@@ -218,7 +218,7 @@ func (x *exam) leftovers(ctx context.Context) []Finding {
 	}
 	out = append(out, x.keptOfTools(ctx)...)
 	for _, in := range x.instances {
-		out = append(out, orphans(in)...)
+		out = append(out, append(orphans(in), stuck(in)...)...)
 	}
 	lost, err := instance.Lost(x.at, x.instances)
 	if err != nil {
