@@ -90,7 +90,7 @@ func (t *Tree) withIndex(dir string, files map[string]string) error {
 	} else if !gone(err) {
 		return err
 	}
-	r := rooted{dir: dir, files: files}
+	r := rooted{dir: dir, files: files, users: owners(t)}
 	if err == nil {
 		info, err := os.Stat(t.index())
 		if err != nil {
@@ -128,6 +128,7 @@ type rooted struct {
 	dir     string
 	files   map[string]string
 	indexed time.Time // of the file index; zero: there is none
+	users   []int     // the files of others go; nil: of nobody
 }
 
 // folders that git expects.
@@ -192,6 +193,7 @@ func (r rooted) keep(folders map[string]bool) (stay map[string]bool, err error) 
 		name = filepath.ToSlash(name)
 		text, file := r.files[name]
 		switch {
+		case foreignEntry(d, r.users) && name != ".": // the directory itself was looked at
 		case d.IsDir() && folders[name]:
 			stay[name] = true
 			return exact(at, d)

@@ -120,6 +120,9 @@ func (t *Tree) Prepare(ctx context.Context, p Plan) error {
 	if err := t.Make(); err != nil {
 		return fmt.Errorf("prepare tree: %w", err)
 	}
+	if err := reclaim(t); err != nil {
+		return fmt.Errorf("prepare tree: %w", err)
+	}
 	if p.Commit != "" && t.store.loose(Start(t.slot)) != p.Commit {
 		if err := t.store.Hold(ctx, Start(t.slot), p.Commit); err != nil {
 			return fmt.Errorf("prepare tree: %w", err)
