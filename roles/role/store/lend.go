@@ -28,6 +28,10 @@ func plainBranch(name string) bool {
 	return len(name) <= 200 && branchForm().MatchString(name) && !strings.HasSuffix(name, ".lock") && !strings.Contains(name, ".lock/")
 }
 
+// unsigned has git sign nothing of a tool's with the person's key, as that person's own settings may say: the tool is another
+// author, and nobody is there to type a passphrase.
+const unsigned = "[commit]\n\tgpgSign = false\n[tag]\n\tgpgSign = false\n\tforceSignAnnotated = false\n"
+
 // lendRepository makes the tool's repository: with one branch, a copy of the index, and the store's objects.
 func (t *Tree) lendRepository(p Plan) error {
 	format, err := t.store.written()
@@ -54,7 +58,7 @@ func (t *Tree) lendRepository(p Plan) error {
 		sparse = "\tsparseCheckout = true\n\tsparseCheckoutCone = true\n"
 	}
 	files := map[string]string{
-		"config":                  configOf(format, false) + "\tlogAllRefUpdates = true\n" + sparse + user + "[gc]\n\tauto = 0\n",
+		"config":                  configOf(format, false) + "\tlogAllRefUpdates = true\n" + sparse + user + unsigned + "[gc]\n\tauto = 0\n",
 		"objects/info/alternates": t.seen.Objects + "\n",
 		"HEAD":                    p.Commit + "\n",
 	}
