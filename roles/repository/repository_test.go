@@ -433,6 +433,14 @@ func TestReadOnlyTree(t *testing.T) {
 	if got != "first\nwriter writer@sett.invalid\nmain\nother" {
 		t.Error(got)
 	}
+	made := sh(t, p.tree("writer"), `git rev-parse HEAD`)
+	if _, err := p.client.Take(t.Context(), line.Take{Grant: first("claim"), Hash: made, Artefact: "a"}); !errors.Is(err, line.ErrTool) ||
+		!strings.Contains(err.Error(), "no object "+made+"; its tree is read-only") || !strings.Contains(err.Error(), "workspace: {mode: rw}") {
+		t.Errorf("a commit of its own: %v", err)
+	}
+	if _, err := p.client.Commit(t.Context(), line.Commit{Grant: first("claim"), Artefact: "a"}); !errors.Is(err, line.ErrTool) || !strings.Contains(err.Error(), "workspace: {mode: rw}") {
+		t.Errorf("changes: %v", err)
+	}
 	if _, err := p.client.Prepare(t.Context(), line.Prepare{Grant: first("next"), Goal: "goal", ReadOnly: true}); err != nil {
 		t.Fatal(err)
 	}
