@@ -26,8 +26,9 @@ type place struct {
 	dir    string
 	base   string // the commit that the goal begins with
 	store  *store.Store
-	path   string // of programs; empty: as here
-	lands  bool   // results land in the person's repository
+	path   string      // of programs; empty: as here
+	lands  bool        // results land in the person's repository
+	heard  chan string // takes the log's lines once the role listens; nil: they are dropped
 	cmd    *exec.Cmd
 	client *line.Client
 }
@@ -95,6 +96,9 @@ func (p *place) tryStart() error {
 			p.client = p.clientOf("writer", "writer", "http://"+l.Addr)
 			go func() {
 				for r.Scan() {
+					if p.heard != nil {
+						p.heard <- r.Text()
+					}
 				}
 			}()
 			return nil

@@ -205,7 +205,7 @@ func orphans(in *instance.Instance) []Finding {
 
 // stuck names what tools left in their trees and Sett cannot remove. It lies beside them.
 func stuck(in *instance.Instance) []Finding {
-	paths := store.StuckIn(filepath.Join(in.TreesDir(), "*"))
+	paths := store.StuckBelow(in.TreesDir())
 	if len(paths) == 0 {
 		return nil
 	}

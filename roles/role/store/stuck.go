@@ -38,9 +38,23 @@ func SetAside(t *Tree) []Stuck {
 	return all
 }
 
-// StuckIn returns the directories that lie aside in a place, or match a pattern of places.
-func StuckIn(place string) []string {
-	all, _ := filepath.Glob(filepath.Join(place, stuckPrefix+"*")) // its one error is about the pattern
+// StuckIn returns the directories that lie aside in a place.
+func StuckIn(place string) (all []string) {
+	entries, _ := os.ReadDir(place) // a place that is not there has none
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), stuckPrefix) {
+			all = append(all, filepath.Join(place, e.Name()))
+		}
+	}
+	return all
+}
+
+// StuckBelow returns those of all places in a directory.
+func StuckBelow(trees string) (all []string) {
+	places, _ := os.ReadDir(trees)
+	for _, p := range places {
+		all = append(all, StuckIn(filepath.Join(trees, p.Name()))...)
+	}
 	return all
 }
 
@@ -59,6 +73,9 @@ func RemoveStuck(place string) (removed []string) {
 func Aside(path string, why error) (string, error) {
 	place := filepath.Dir(path)
 	all := StuckIn(place)
+	if len(all) >= mostStuck && len(RemoveStuck(place)) > 0 {
+		all = StuckIn(place)
+	}
 	if len(all) >= mostStuck {
 		return "", fmt.Errorf("%d directories that cannot be removed lie in %s, the most that may: %s", len(all), place, Remedy(all...))
 	}

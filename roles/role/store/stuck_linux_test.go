@@ -125,6 +125,12 @@ func TestStuckFilesAreBounded(t *testing.T) {
 			t.Fatalf("%d: %v", n, err)
 		}
 	}
+	unmount(tree.Place())
+	mounted(t, filepath.Join(tree.Dir(), "target", "sub"))
+	prepare(t, tree, Plan{Commit: commit, Branch: "main"})
+	if all := StuckIn(tree.Place()); len(all) != 1 {
+		t.Errorf("there are still %v", all)
+	}
 }
 
 // TestFilesOfAnotherUser: an ordinary user sets a tree aside in which root has written, or that root has taken.
