@@ -17,6 +17,7 @@ import (
 	"sett/roles/cli/doctor"
 	"sett/roles/cli/instance"
 	"sett/roles/role"
+	"sett/roles/role/store"
 )
 
 // doctorChecks is the number of the checks.
@@ -283,4 +284,15 @@ func (s *stage) startWith(more map[string]string, args ...string) *call {
 	go func() { c.done <- Run(ctx, e) }()
 	s.t.Cleanup(stop)
 	return c
+}
+
+// TestDoctorNamesRemnants: the doctor names what lies beside a tree, and the command that removes it.
+func TestDoctorNamesRemnants(t *testing.T) {
+	s := newStage(t)
+	tree := filepath.Join(s.home, "sett", "stage", "trees", "coder", "tree")
+	s.Must(os.MkdirAll(tree, 0o700))
+	aside, err := store.Aside(tree, os.ErrPermission)
+	s.Must(err)
+	stdout, _, _ := s.run("doctor")
+	has(t, stdout, "1 remnant of trees cannot be removed", "rm -rf "+aside)
 }

@@ -57,6 +57,11 @@ func (x *executor) freshTmp() error {
 			err = store.RemoveAll(filepath.Join(w.Tmp, e.Name()))
 		}
 	}
+	if err != nil && x.settings.Image == "" {
+		if _, err = store.Aside(w.Tmp, err); err == nil {
+			err = os.Mkdir(w.Tmp, 0o700)
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("empty the directory for temporary files: %w", err)
 	}

@@ -26,8 +26,9 @@ type place struct {
 	dir    string
 	base   string // the commit that the goal begins with
 	store  *store.Store
-	path   string // of programs; empty: as here
-	lands  bool   // results land in the person's repository
+	path   string      // of programs; empty: as here
+	lands  bool        // results land in the person's repository
+	heard  chan string // takes the log's lines once the role listens; nil: they are dropped
 	cmd    *exec.Cmd
 	client *line.Client
 }
@@ -95,6 +96,9 @@ func (p *place) tryStart() error {
 			p.client = p.clientOf("writer", "writer", "http://"+l.Addr)
 			go func() {
 				for r.Scan() {
+					if p.heard != nil {
+						p.heard <- r.Text()
+					}
 				}
 			}()
 			return nil
@@ -432,6 +436,14 @@ func TestReadOnlyTree(t *testing.T) {
 		[ -f .git ]; git status --short; git log --format=%s; git branch other; git commit -q --allow-empty -m second; git log -1 --format='%an %ae'; git for-each-ref --format='%(refname:short)'`)
 	if got != "first\nwriter writer@sett.invalid\nmain\nother" {
 		t.Error(got)
+	}
+	made := sh(t, p.tree("writer"), `git rev-parse HEAD`)
+	if _, err := p.client.Take(t.Context(), line.Take{Grant: first("claim"), Hash: made, Artefact: "a"}); !errors.Is(err, line.ErrTool) ||
+		!strings.Contains(err.Error(), "no object "+made+"; its tree is read-only") || !strings.Contains(err.Error(), "workspace: {mode: rw}") {
+		t.Errorf("a commit of its own: %v", err)
+	}
+	if _, err := p.client.Commit(t.Context(), line.Commit{Grant: first("claim"), Artefact: "a"}); !errors.Is(err, line.ErrTool) || !strings.Contains(err.Error(), "workspace: {mode: rw}") {
+		t.Errorf("changes: %v", err)
 	}
 	if _, err := p.client.Prepare(t.Context(), line.Prepare{Grant: first("next"), Goal: "goal", ReadOnly: true}); err != nil {
 		t.Fatal(err)

@@ -111,6 +111,9 @@ func (s *server) tidy(ctx context.Context, slot string) bool {
 		return false // a request is at work
 	}
 	defer leave()
+	for _, path := range store.RemoveStuck(s.place(slot)) {
+		s.log.Info("removed the files that were set aside", "tree", slot, "path", path)
+	}
 	l, err := line.ReadLent(s.place(slot))
 	if err != nil || !l.Settled || l.Tidied {
 		return true // the tool may be at work
@@ -128,6 +131,7 @@ func (s *server) tidy(ctx context.Context, slot string) bool {
 	tree, err := s.tree(agent, slot)
 	if err == nil {
 		err = tree.Tidy(ctx, l.Start)
+		s.noteStuck(slot, tree)
 	}
 	if err != nil {
 		s.log.Warn("tree not tidied", "tree", slot, "error", err)
@@ -138,6 +142,13 @@ func (s *server) tidy(ctx context.Context, slot string) bool {
 		s.log.Warn("tree not tidied", "tree", slot, "error", err)
 	}
 	return true
+}
+
+// noteStuck names the directories of a tree that were set aside, since they cannot be removed.
+func (s *server) noteStuck(slot string, tree *store.Tree) {
+	for _, stuck := range store.SetAside(tree) {
+		s.log.Warn("files of a tool cannot be removed and are set aside; the tree is new", "tree", slot, "path", stuck.Path, "error", stuck.Err, "remove", store.Remedy(stuck.Path))
+	}
 }
 
 // measurer measures the disk that directories take, each only now and then.

@@ -81,6 +81,7 @@ func route[Q, A any](life context.Context, s *server, mux *http.ServeMux, what s
 		tree, err := s.tree(agent, slot)
 		if err == nil {
 			a, err = answer(desk{s, agent, slot, tree}, life, q)
+			s.noteStuck(slot, tree)
 		}
 		done(err)
 		if s.refused.say(slot+" "+what, err) {
@@ -239,7 +240,7 @@ func (d desk) take(ctx context.Context, q line.Take) (line.Held, error) {
 		return line.Held{}, fmt.Errorf("%q is no artefact", role.Clean(q.Artefact))
 	}
 	offer := d.tree.Offer(q.Hash, l.Known)
-	offer.Any, offer.Size, offer.Own = q.Rebased || len(l.Known) == 0, q.MaxSize, l.Own
+	offer.Any, offer.Size, offer.Own, offer.ReadOnly = q.Rebased || len(l.Known) == 0, q.MaxSize, l.Own, l.ReadOnly
 	ref := store.Artefact(q.Artefact)
 	if err := d.remember(line.Taken{Artefact: q.Artefact, Agent: d.agent, Grant: q.Grant}); err != nil {
 		return line.Held{}, err
@@ -294,7 +295,7 @@ func (d desk) commit(ctx context.Context, q line.Commit) (line.Held, error) {
 	case err != nil:
 		return line.Held{}, err
 	case l.ReadOnly:
-		return line.Held{}, fmt.Errorf("%w: its tree is read-only", line.ErrTool)
+		return line.Held{}, fmt.Errorf("%w: %s", line.ErrTool, store.ReadOnly)
 	}
 	ref := store.Artefact(q.Artefact)
 	if l.Tidied { // an earlier request's answer was lost

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"syscall"
 	"time"
 
 	"sett/blackboard"
@@ -14,7 +13,6 @@ import (
 	"sett/roles/cli/instance"
 	"sett/roles/role"
 	"sett/roles/role/git"
-	"sett/roles/role/store"
 	"sett/roles/role/words"
 )
 
@@ -259,6 +257,9 @@ func (d *downRun) lock(ctx context.Context, in *instance.Instance) (release func
 // its part.
 func (d *downRun) remove(ctx context.Context, in *instance.Instance, place, beside instance.Place, unasked error) error {
 	lost, left := instance.Unlanded(ctx, d.at, in), leftoversOf(ctx, d.at, in)
+	if err := removeTree(ctx, in.TreesDir()); err != nil { // first: only tools leave files that cannot be removed
+		return inTheWay(in, err, "its ledger and its store are still there", in.TreesDir())
+	}
 	kept := d.erase(ctx, in) // while its address is known
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -281,8 +282,8 @@ func (d *downRun) remove(ctx context.Context, in *instance.Instance, place, besi
 	if err != nil {
 		d.at.Sayf("sett: warning: %v\n", err)
 	}
-	if err := removeTree(ctx, in.Dir); err != nil {
-		return role.Fail(role.Failed, fmt.Errorf("remove instance %s: %w", in.Name, err), "")
+	if err := removeDir(ctx, in); err != nil {
+		return err
 	}
 	if err := instance.ForgetAgreed(d.at, in); err != nil {
 		d.at.Sayf("sett: warning: %v\n", err)
@@ -368,15 +369,4 @@ func (d *downRun) erase(ctx context.Context, in *instance.Instance) error {
 		d.at.Printf("removed %s of %s from %s\n", words.Count(removed, "key"), in.Name, role.Clean(instance.Redact(in.URL)))
 	}
 	return err
-}
-
-// removeTree removes a directory also while another command, or a process that is just
-// ending, writes a last file there. A tool may have left modes that forbid it.
-func removeTree(ctx context.Context, dir string) error {
-	for range rounds {
-		if err := store.RemoveAll(dir); !errors.Is(err, syscall.ENOTEMPTY) || !instance.Tick(ctx) {
-			return err
-		}
-	}
-	return store.RemoveAll(dir)
 }

@@ -236,7 +236,9 @@ func dropTrees(ctx context.Context, u *upRun) {
 			continue
 		}
 		if err == nil {
-			err = store.RemoveAll(place)
+			if err = store.RemoveAll(place); err != nil {
+				err = fmt.Errorf("%w; to remove it: %s", err, store.Remedy(place))
+			}
 		}
 		if err == nil {
 			err = store.Open(u.in.StoreDir()).LetGo(ctx, store.Start(name))

@@ -148,3 +148,16 @@ func TestDoctorPath(t *testing.T) {
 		}
 	}
 }
+
+// TestDoctorPartsOnEngine: an instance without containers is told of by its other parts.
+func TestDoctorPartsOnEngine(t *testing.T) {
+	for _, c := range []struct {
+		containers int
+		ledger     bool
+		want       string
+	}{{1, true, "1 container"}, {4, false, "4 containers"}, {0, true, "the ledger, and no container,"}, {0, false, "a network or a volume, and no container,"}} {
+		if got := partsOf(c.containers, c.ledger); got != c.want {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}

@@ -218,7 +218,7 @@ func (x *exam) leftovers(ctx context.Context) []Finding {
 	}
 	out = append(out, x.keptOfTools(ctx)...)
 	for _, in := range x.instances {
-		out = append(out, orphans(in)...)
+		out = append(out, append(orphans(in), stuck(in)...)...)
 	}
 	lost, err := instance.Lost(x.at, x.instances)
 	if err != nil {
@@ -237,11 +237,22 @@ func (x *exam) leftovers(ctx context.Context) []Finding {
 				continue
 			}
 			out = append(out, warning(o.Name, "look first whose it is: sett list --all shows its workspace",
-				"the engine has %s of an instance that this state directory does not know; it may be another user's", words.Count(len(o.Units), "container")))
+				"the engine has %s of an instance that this state directory does not know; it may be another user's", partsOf(len(o.Units), o.Ledger)))
 		}
 	}
 	if len(out) == 0 {
 		out = append(out, fine("", "none that is known of here"))
 	}
 	return out
+}
+
+// partsOf names the parts of an instance that an engine has.
+func partsOf(containers int, ledger bool) string {
+	switch {
+	case containers > 0:
+		return words.Count(containers, "container")
+	case ledger:
+		return "the ledger, and no container,"
+	}
+	return "a network or a volume, and no container,"
 }

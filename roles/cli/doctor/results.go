@@ -202,3 +202,15 @@ func orphans(in *instance.Instance) []Finding {
 	named := strings.Join(paths[:min(len(paths), mostTrees)], " ")
 	return []Finding{warning(in.Name, "take from them what you need, then rm -rf "+named, "%s of agents that sett.yml has no more", words.Count(len(paths), "private tree"))}
 }
+
+// stuck names what tools left in their trees and Sett cannot remove. It lies beside them.
+func stuck(in *instance.Instance) []Finding {
+	paths := store.StuckBelow(in.TreesDir())
+	if len(paths) == 0 {
+		return nil
+	}
+	named := paths[:min(len(paths), mostTrees)]
+	return []Finding{warning(in.Name, store.Remedy(named...),
+		"%s of trees cannot be removed, such as files of another user; they take disk beside the trees, which are new: %s",
+		words.Count(len(paths), "remnant"), strings.Join(named, " "))}
+}

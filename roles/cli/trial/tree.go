@@ -188,7 +188,7 @@ func (t *Trial) take(ctx context.Context, part, hash string, rebased bool) (comm
 		return "", nil, &tool.ViolationError{Reason: part + ": an agent with workspace: {mode: none} has no commits"}
 	}
 	offer := t.place.tree.Offer(hash, t.place.known)
-	offer.Any = rebased
+	offer.Any, offer.ReadOnly = rebased, treePlan(t).ReadOnly
 	offer.Size = cmp.Or(t.Agent.Workspace.MaxSize, store.MaxSize)
 	if commit, err = t.place.store.Take(ctx, offer, store.Artefact("try")); err != nil {
 		return "", nil, &tool.ViolationError{Reason: part + ": " + err.Error()}
@@ -206,6 +206,9 @@ func (t *Trial) noteModules(modules []string) {
 
 // commit commits the changes that the tool left in its tree, as the repository's role does.
 func (t *Trial) commit(ctx context.Context, out tool.Output) (tool.Output, error) {
+	if treePlan(t).ReadOnly {
+		return out, &tool.ViolationError{Reason: "commit: " + store.ReadOnly}
+	}
 	c := store.Changes{
 		Start: t.place.start.Commit, Message: tool.CommitMessage(t.Agent.Role, out.Summary, t.Claim),
 		Author: t.author(), Size: cmp.Or(t.Agent.Workspace.MaxSize, store.MaxSize),

@@ -11,6 +11,9 @@ import (
 // ErrNoCommit says that a hash does not name one commit of a repository.
 var ErrNoCommit = errors.New("no such commit")
 
+// ErrNoObject says that a repository has nothing of a hash. It is an ErrNoCommit.
+var ErrNoObject = fmt.Errorf("%w: the repository has no object", ErrNoCommit)
+
 var hashForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-fA-F]{7,64}$`) })
 
 // IsHash says whether a text has the form of a commit's hash or of its beginning: 7 to 64
@@ -62,7 +65,7 @@ func oneCommit(hash, out string) (string, error) {
 	case other != "":
 		return "", fmt.Errorf("%w: %s is a %s", ErrNoCommit, hash, other)
 	}
-	return "", fmt.Errorf("%w: the repository has no object %s", ErrNoCommit, hash)
+	return "", fmt.Errorf("%w %s", ErrNoObject, hash)
 }
 
 // abridge shortens text of a tool for a message.

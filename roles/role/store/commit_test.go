@@ -169,3 +169,19 @@ func TestHostileChanges(t *testing.T) {
 	}
 	run(t, "", "git", "-C", s.Dir, "fsck", "--strict", "--full")
 }
+
+// TestToolsDoNotSign: the settings of the person that has Sett run do not have the commits and tags of tools signed.
+func TestToolsDoNotSign(t *testing.T) {
+	settings := filepath.Join(t.TempDir(), "config")
+	write(t, settings, "[commit]\n\tgpgSign = true\n[tag]\n\tgpgSign = true\n\tforceSignAnnotated = true\n[gpg]\n\tprogram = /bin/false\n")
+	for _, readOnly := range []bool{false, true} {
+		p := newPerson(t)
+		commit := p.commit("file", "1\n")
+		tree := prepared(t, p.store(), commit)
+		prepare(t, tree, Plan{Commit: commit, Branch: "main", ReadOnly: readOnly})
+		script := "export GIT_CONFIG_GLOBAL=" + settings + "; git commit -q --allow-empty -m one && git tag -a -m two two && git tag -m three three"
+		if out, err := try(tree.Dir(), "sh", "-c", script); err != nil {
+			t.Errorf("read-only %t: %v\n%s", readOnly, err, out)
+		}
+	}
+}

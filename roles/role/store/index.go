@@ -156,9 +156,10 @@ func (t *Tree) restate(states map[string]unix.Stat_t) error {
 }
 
 // sweep removes from the tree everything that the index does not have: other files, also ignored ones,
-// repositories, the tool's own included, pipes and devices. It lets the owner change directories.
+// repositories, the tool's own included, pipes and devices, and what belongs to another user. It lets the owner change
+// directories.
 func (t *Tree) sweep(e *entries) error {
-	top := t.Dir()
+	top, users := t.Dir(), owners(t)
 	return filepath.WalkDir(top, func(at string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -169,6 +170,7 @@ func (t *Tree) sweep(e *entries) error {
 		name := filepath.ToSlash(strings.TrimPrefix(at[len(top):], string(filepath.Separator)))
 		module, file := e.files[name]
 		switch {
+		case foreignEntry(d, users):
 		case d.IsDir() && e.folders[name]:
 			return unlock(at, d, 0o700) // before it is read
 		case d.IsDir() && module:

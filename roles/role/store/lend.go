@@ -28,6 +28,10 @@ func plainBranch(name string) bool {
 	return len(name) <= 200 && branchForm().MatchString(name) && !strings.HasSuffix(name, ".lock") && !strings.Contains(name, ".lock/")
 }
 
+// unsigned has git sign nothing of a tool's with the person's key, as that person's own settings may say: the tool is another
+// author, and nobody is there to type a passphrase.
+const unsigned = "[commit]\n\tgpgSign = false\n[tag]\n\tgpgSign = false\n\tforceSignAnnotated = false\n"
+
 // lendRepository makes the tool's repository: with one branch, a copy of the index, and the store's objects.
 func (t *Tree) lendRepository(p Plan) error {
 	format, err := t.store.written()
@@ -54,7 +58,7 @@ func (t *Tree) lendRepository(p Plan) error {
 		sparse = "\tsparseCheckout = true\n\tsparseCheckoutCone = true\n"
 	}
 	files := map[string]string{
-		"config":                  configOf(format, false) + "\tlogAllRefUpdates = true\n" + sparse + user + "[gc]\n\tauto = 0\n",
+		"config":                  configOf(format, false) + "\tlogAllRefUpdates = true\n" + sparse + user + unsigned + "[gc]\n\tauto = 0\n",
 		"objects/info/alternates": t.seen.Objects + "\n",
 		"HEAD":                    p.Commit + "\n",
 	}
@@ -90,7 +94,7 @@ func (t *Tree) withIndex(dir string, files map[string]string) error {
 	} else if !gone(err) {
 		return err
 	}
-	r := rooted{dir: dir, files: files}
+	r := rooted{dir: dir, files: files, users: owners(t)}
 	if err == nil {
 		info, err := os.Stat(t.index())
 		if err != nil {
@@ -128,6 +132,7 @@ type rooted struct {
 	dir     string
 	files   map[string]string
 	indexed time.Time // of the file index; zero: there is none
+	users   []int     // the files of others go; nil: of nobody
 }
 
 // folders that git expects.
@@ -192,6 +197,7 @@ func (r rooted) keep(folders map[string]bool) (stay map[string]bool, err error) 
 		name = filepath.ToSlash(name)
 		text, file := r.files[name]
 		switch {
+		case foreignEntry(d, r.users) && name != ".": // the directory itself was looked at
 		case d.IsDir() && folders[name]:
 			stay[name] = true
 			return exact(at, d)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -74,6 +75,55 @@ func inherit(from string, paths ...string) error {
 	}
 	for _, path := range paths {
 		if err := os.Lchown(path, int(owner.Uid), int(owner.Gid)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// owners are the users whose files a tree of local mode may have: the store's, and this process's. nil: any, since a tool
+// in a container has the one user that it was given.
+func owners(t *Tree) []int {
+	var is unix.Stat_t
+	if !local(t) || unix.Stat(t.store.Dir, &is) != nil {
+		return nil
+	}
+	return []int{int(is.Uid), os.Geteuid()}
+}
+
+// foreign says whether a file belongs to none of these users.
+func foreign(info fs.FileInfo, users []int) bool {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return ok && len(users) > 0 && !slices.Contains(users, int(s.Uid))
+}
+
+// foreignEntry is foreign of an entry of a directory.
+func foreignEntry(d fs.DirEntry, users []int) bool {
+	if len(users) == 0 {
+		return false
+	}
+	info, err := d.Info()
+	return err == nil && foreign(info, users)
+}
+
+// reclaim makes the directories of the place the store's owner's again, where a tool gave them away: git works in none of
+// another user. Root takes them back; for anyone else they are set aside.
+func reclaim(t *Tree) error {
+	users := owners(t)
+	for _, dir := range []string{t.dir, t.Dir(), t.GitDir()} {
+		info, err := os.Lstat(dir)
+		if err != nil {
+			return err
+		}
+		if !foreign(info, users) {
+			continue
+		}
+		if err = os.Lchown(dir, users[0], -1); err != nil && dir != t.dir {
+			if err = setAside(t, dir, fmt.Errorf("%s belongs to another user: %w", dir, err)); err == nil {
+				err = os.Mkdir(dir, 0o700)
+			}
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -76,3 +76,27 @@ func TestStoreOfAnotherUser(t *testing.T) {
 		}
 	}
 }
+
+// TestGivenAway: a tool of root's that gives its tree to another user does not spoil the next grant, for which git would find a
+// dubious ownership.
+func TestGivenAway(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files away\nhint: sudo env PATH=\"$PATH\" make test")
+	}
+	for _, plan := range []Plan{{}, {ReadOnly: true}} {
+		p := newPerson(t)
+		plan.Commit, plan.Branch = p.commit("file", "1\n", "dir/file", "1\n"), "main"
+		tree := prepared(t, p.store(), plan.Commit)
+		prepare(t, tree, plan)
+		run(t, tree.Place(), "chown", "-R", "4321:4321", ".")
+		prepare(t, tree, plan)
+		if got, err := try(tree.Dir(), "git", "status", "--porcelain"); got != "" || err != nil {
+			t.Errorf("%+v: git says %q, %v", plan, got, err)
+		}
+		for _, dir := range []string{tree.Place(), tree.Dir(), filepath.Join(tree.Dir(), "file"), filepath.Join(tree.Dir(), "dir"), filepath.Join(tree.Dir(), ".git"), tree.GitDir()} {
+			if uid := ownerAt(t, dir); uid != 0 {
+				t.Errorf("%+v: %s belongs to %d", plan, dir, uid)
+			}
+		}
+	}
+}

@@ -49,7 +49,7 @@ func resparse(t *Tree) error {
 	if string(has) == want {
 		return nil
 	}
-	return errors.Join(t.clear(), RemoveAll(filepath.Join(t.dir, sparseDir)))
+	return errors.Join(t.clear(), discard(t, filepath.Join(t.dir, sparseDir)))
 }
 
 // cones are folders in git's form: with all below them, and with the files beside the way to each.

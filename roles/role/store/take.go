@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sett/roles/role"
+	"sett/roles/role/git"
 )
 
 // MaxSize is the usual bound of the new objects that one commit may bring: 1 GiB.
@@ -39,7 +40,12 @@ type Offer struct {
 	Any     bool     // it may build on anything, or nothing
 	Size    int64    // the most bytes that it may bring; 0: MaxSize
 	Own     []string // paths that no commit may have
+
+	ReadOnly bool // the tool's tree is read-only: a commit that it made there is none of Objects
 }
+
+// ReadOnly says why the tool of a read-only tree has no commit of its own, and what lets it have one.
+const ReadOnly = "its tree is read-only, and commits made there are not taken: workspace: {mode: rw} in sett.yml lets it commit"
 
 // Take brings a tool's commit with everything that it reaches into the store, has a ref
 // hold it, and returns its whole hash. All is on disk when it returns. To take the same
@@ -70,6 +76,9 @@ func take(ctx context.Context, s *Store, o Offer, shelf, ref string) (commit str
 	}
 	env := []string{Borrowed(shelf)}
 	if commit, err = s.resolve(ctx, o.Hash, env); err != nil {
+		if o.ReadOnly && errors.Is(err, git.ErrNoObject) {
+			err = fmt.Errorf("%w; %s", err, ReadOnly)
+		}
 		return "", err
 	}
 	if err := s.descends(ctx, commit, o, env); err != nil {

@@ -25,6 +25,7 @@ type Tree struct {
 	slot  string
 	care  Care
 	own   []string // the paths that are the agent's own, once it is prepared
+	stuck []Stuck
 }
 
 // Seen are directories as the tool sees them, which may be in a container. An empty one
@@ -119,6 +120,9 @@ func (t *Tree) Prepare(ctx context.Context, p Plan) error {
 	if err := t.Make(); err != nil {
 		return fmt.Errorf("prepare tree: %w", err)
 	}
+	if err := reclaim(t); err != nil {
+		return fmt.Errorf("prepare tree: %w", err)
+	}
 	if p.Commit != "" && t.store.loose(Start(t.slot)) != p.Commit {
 		if err := t.store.Hold(ctx, Start(t.slot), p.Commit); err != nil {
 			return fmt.Errorf("prepare tree: %w", err)
@@ -134,6 +138,9 @@ func (t *Tree) Prepare(ctx context.Context, p Plan) error {
 	}
 	if err == nil {
 		err = t.lendRepository(p)
+		if lasts(err, t.GitDir()) && vacate(t, t.GitDir()) == nil {
+			err = t.lendRepository(p)
+		}
 	}
 	if err == nil {
 		err = t.mark(p)
@@ -175,9 +182,9 @@ func raze(t *Tree) error {
 	for _, e := range entries {
 		path := filepath.Join(t.dir, e.Name())
 		if e.IsDir() && slices.Contains(dirs, path) {
-			err = errors.Join(err, empty(path))
-		} else {
-			err = errors.Join(err, RemoveAll(path))
+			err = errors.Join(err, vacate(t, path))
+		} else if !strings.HasPrefix(e.Name(), stuckPrefix) {
+			err = errors.Join(err, discard(t, path))
 		}
 	}
 	return err
@@ -313,10 +320,10 @@ func (t *Tree) Size(ctx context.Context) (int64, error) {
 
 // Empty removes all files of the tree. The next grant's are made anew.
 func (t *Tree) Empty() error {
-	return errors.Join(t.clear(), RemoveAll(filepath.Join(t.dir, keptDir)))
+	return errors.Join(t.clear(), discard(t, filepath.Join(t.dir, keptDir)))
 }
 
-// clear removes everything from the tree, with modes that let nobody, and its index.
+// clear removes everything from the tree, with modes that let nobody, and its index. A tree that cannot be emptied is set aside.
 func (t *Tree) clear() error {
 	if err := os.Remove(t.markFile()); err != nil && !gone(err) {
 		return err
@@ -324,26 +331,18 @@ func (t *Tree) clear() error {
 	if err := os.Remove(t.index()); err != nil && !gone(err) {
 		return err
 	}
-	if info, err := os.Lstat(t.Dir()); err == nil {
-		if err := unlock(t.Dir(), fs.FileInfoToDirEntry(info), 0o700); err != nil {
-			return err
-		}
-	}
-	return empty(t.Dir())
+	return vacate(t, t.Dir())
 }
 
-// empty removes everything from a directory.
+// empty removes everything from a directory, as far as that is possible. The error is that of the first entry that stays.
 func empty(dir string) error {
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
 	for _, e := range entries {
-		if err := RemoveAll(filepath.Join(dir, e.Name())); err != nil {
-			return err
+		if no := RemoveAll(filepath.Join(dir, e.Name())); err == nil {
+			err = no
 		}
 	}
-	return nil
+	return err
 }
 
 // RemoveAll removes a file, or a directory with everything below it, also where modes

@@ -1,0 +1,7 @@
+package store
+
+// mountsBelow finds none here.
+func mountsBelow(string) []string { return nil }
+
+// immutable finds none here.
+func immutable(string) bool { return false }

@@ -1,0 +1,54 @@
+package store
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// mostLooked bounds a look for immutable files, in files.
+const mostLooked = 10_000
+
+// mountsBelow returns the directories below a path where something is mounted, the innermost first.
+func mountsBelow(path string) (all []string) {
+	text, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return nil
+	}
+	if whole, err := filepath.EvalSymlinks(path); err == nil {
+		path = whole
+	}
+	plain := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		if len(fields) < 5 {
+			continue
+		}
+		if at := plain.Replace(fields[4]); at == path || strings.HasPrefix(at, path+"/") {
+			all = append(all, at)
+		}
+	}
+	slices.Reverse(all) // the kernel names each after the one that it lies in
+	return all
+}
+
+// immutable says whether a file, or one below a directory, can be changed by nobody, as chattr has it.
+func immutable(path string) bool {
+	found, looked := errors.New("found"), 0
+	err := filepath.WalkDir(path, func(at string, _ fs.DirEntry, err error) error {
+		var is unix.Statx_t
+		if looked++; looked > mostLooked {
+			return fs.SkipAll
+		}
+		if err == nil && unix.Statx(unix.AT_FDCWD, at, unix.AT_SYMLINK_NOFOLLOW, 0, &is) == nil && is.Attributes&(unix.STATX_ATTR_IMMUTABLE|unix.STATX_ATTR_APPEND) != 0 {
+			return found
+		}
+		return nil
+	})
+	return errors.Is(err, found)
+}
