@@ -41,11 +41,7 @@ func changedFiles(ctx context.Context, t *Tree, c Changes) ([]changedFile, error
 }
 
 // bounded refuses changes that are too large to be committed.
-func (t *Tree) bounded(ctx context.Context, c Changes) error {
-	changed, err := changedFiles(ctx, t, c)
-	if err != nil {
-		return err
-	}
+func (c Changes) bounded(changed []changedFile) error {
 	large, err := tooLarge(changed, c)
 	if err == nil && len(large) > 0 {
 		err = fmt.Errorf("%w: %s", ErrTooLarge, c.toldLarge(large))
