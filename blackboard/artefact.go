@@ -3,6 +3,8 @@ package blackboard
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"strings"
 	"time"
 )
 
@@ -165,7 +167,47 @@ type FailureReport struct {
 	Attempt    int    `json:"attempt,omitempty"`
 	Leftovers  string `json:"leftovers,omitempty"` // the commit of the changes that the tool left in its tree
 
+	Beside  []string `json:"beside,omitempty"`   // commits of the tool that HEAD did not reach, with their names, kept with the leftovers
+	LeftOut []string `json:"left_out,omitempty"` // changes that are not kept, each with the reason
+	NotKept string   `json:"not_kept,omitempty"` // why no change is kept
+
 	Budget *Exceeded `json:"budget,omitempty"` // that had no room for a call of a model
+}
+
+// Left tells which changes of the tool are kept, and which are not; empty: it left none.
+func (r FailureReport) Left() string {
+	var told []string
+	if r.Leftovers != "" {
+		told = append(told, fmt.Sprintf("its changes are kept: %.12s", r.Leftovers))
+	}
+	if len(r.Beside) > 0 {
+		told = append(told, "also kept: "+some(r.Beside))
+	}
+	if lost := r.Lost(); lost != "" {
+		told = append(told, lost)
+	}
+	return strings.Join(told, "; ")
+}
+
+// Lost tells which changes of the tool are not kept; empty: all are.
+func (r FailureReport) Lost() string {
+	var told []string
+	if len(r.LeftOut) > 0 {
+		told = append(told, "not kept: "+some(r.LeftOut))
+	}
+	if r.NotKept != "" {
+		told = append(told, "its changes are not kept: "+r.NotKept)
+	}
+	return strings.Join(told, "; ")
+}
+
+// some names the first things of a list.
+func some(all []string) string {
+	const most = 5
+	if more := len(all) - most; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(all[:most], ", "), more)
+	}
+	return strings.Join(all, ", ")
 }
 
 // MaxCapture is the part of a tool's stdout and of its stderr that is stored, in bytes

@@ -45,7 +45,7 @@ func (c *checkoutCmd) Run(a *app) error {
 	if c.Branch != "" {
 		return c.branch(a, in, r.Commit)
 	}
-	return checkOut(a, in, c.Dir, r.Short(), r.Commit)
+	return checkOut(a, in, c.Dir, r.Short(), r.Commit, r.Commit)
 }
 
 // branch makes a branch at a commit.
@@ -71,7 +71,8 @@ func (c *checkoutCmd) branch(a *app, in *instance.Instance, commit string) error
 
 // checkOut makes a directory with a commit's files; by default beside the repository and
 // named after it. In the repository it would be an untracked file, for which sett forage refuses.
-func checkOut(a *app, in *instance.Instance, dir, short, commit string) (err error) {
+// The directory's own repository has all that the commit `whole` reaches, too.
+func checkOut(a *app, in *instance.Instance, dir, short, commit, whole string) (err error) {
 	if dir == "" {
 		dir = filepath.Join(filepath.Dir(in.Workspace), filepath.Base(in.Workspace)+"-"+short)
 	} else if dir, err = a.at.Path(dir); err != nil {
@@ -79,16 +80,21 @@ func checkOut(a *app, in *instance.Instance, dir, short, commit string) (err err
 	}
 	var lacking []string
 	err = git.At(a.Environ(), in.Workspace).Clone(a.ctx, dir, commit, func(gitDir string) error {
-		if _, err := store.Open(in.StoreDir()).Resolve(a.ctx, commit); errors.Is(err, store.ErrNoCommit) {
+		if _, err := store.Open(in.StoreDir()).Resolve(a.ctx, whole); errors.Is(err, store.ErrNoCommit) {
 			return nil // an older Sett left it in the repository
 		}
-		release, files, err := instance.Deliver(a.ctx, in, commit, gitDir)
+		release, files, err := instance.Deliver(a.ctx, in, whole, gitDir)
 		lacking = files
 		release() // nobody else works there
 		return err
 	})
 	if err != nil {
 		return err
+	}
+	if whole != commit {
+		if _, err := git.At(a.Environ(), dir).Run(a.ctx, "update-ref", "refs/sett/leftover", whole); err != nil {
+			return err
+		}
 	}
 	lacking = slices.DeleteFunc(lacking, func(name string) bool { // of an older commit alone
 		_, err := os.Lstat(filepath.Join(dir, name))

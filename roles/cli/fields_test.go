@@ -27,6 +27,7 @@ import (
 	"sett/roles/cli/status"
 	"sett/roles/cli/trial"
 	"sett/roles/role"
+	"sett/roles/role/store"
 	"sett/roles/view"
 	"sett/roles/view/flow"
 	"sett/roles/view/lineage"
@@ -140,7 +141,7 @@ var objectNames = map[reflect.Type]string{
 	reflect.TypeFor[config.FlowType](): "type", reflect.TypeFor[flow.Agent](): "agent", reflect.TypeFor[flow.End](): "end", reflect.TypeFor[flow.Stall](): "stall",
 	reflect.TypeFor[flow.Walked](): "walked", reflect.TypeFor[flow.Arrow](): "arrow", reflect.TypeFor[flow.Made](): "made", reflect.TypeFor[flow.Passed](): "passed gate",
 	reflect.TypeFor[lineage.GraphNode](): "node", reflect.TypeFor[lineage.GraphEdge](): "edge", reflect.TypeFor[commit.Commit](): "commit", reflect.TypeFor[commit.File](): "file",
-	reflect.TypeFor[landing.Step](): "step", reflect.TypeFor[landing.Outcome](): "outcome", reflect.TypeFor[leftover](): "leftover", reflect.TypeFor[doctor.Finding](): "check", reflect.TypeFor[status.Row](): "instance", reflect.TypeFor[status.Part](): "part", reflect.TypeFor[status.Agent](): "agent",
+	reflect.TypeFor[landing.Step](): "step", reflect.TypeFor[landing.Outcome](): "outcome", reflect.TypeFor[leftover](): "leftover", reflect.TypeFor[store.Ref](): "ref", reflect.TypeFor[doctor.Finding](): "check", reflect.TypeFor[status.Row](): "instance", reflect.TypeFor[status.Part](): "part", reflect.TypeFor[status.Agent](): "agent",
 	reflect.TypeFor[status.Work](): "work", reflect.TypeFor[status.Disk](): "disk", reflect.TypeFor[status.Notifier](): "notifier", reflect.TypeFor[logRecord](): "line", reflect.TypeFor[deploy.PlannedChanges](): "changes", reflect.TypeFor[pin.Change](): "file", reflect.TypeFor[deploy.PlannedBoard](): "blackboard",
 	reflect.TypeFor[deploy.PlannedPart](): "part", reflect.TypeFor[deploy.PlannedImage](): "image", reflect.TypeFor[deploy.PlannedThing](): "thing", reflect.TypeFor[config.Right](): "right",
 }

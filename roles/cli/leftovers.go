@@ -12,6 +12,7 @@ import (
 	"sett/roles/cli/status"
 	"sett/roles/cli/term"
 	"sett/roles/role"
+	"sett/roles/role/store"
 	"sett/roles/role/words"
 	"sett/roles/view"
 )
@@ -26,7 +27,8 @@ type leftoversCmd struct {
 // Help is shown by `sett leftovers --help`.
 func (leftoversCmd) Help() string {
 	return `When a tool that may write fails or is stopped, Sett keeps all that it left in its private
-tree, committed or not, as a commit of its own: a leftover.
+tree, committed or not, as a commit of its own: a leftover. So are its other branches, tags and
+stashes, and the commits of a rebase in the middle. Ignored files are not kept.
 
 Examples:
   sett leftovers
@@ -42,6 +44,7 @@ type leftoversListCmd struct {
 func (leftoversListCmd) Help() string {
 	return `Lists what failed or stopped tools left, oldest first: with its age, the agent and its
 attempt, the files that it changes, and the goal, as far as this instance knows the claim.
+A name with + is a branch, a tag or a stash.
 
 Examples:
   sett leftovers
@@ -61,8 +64,11 @@ type leftover struct {
 	Commit     string        `json:"commit"`
 	Base       string        `json:"base"` // the last commit that it has in common with HEAD; empty: none
 	Files      []commit.File `json:"files"`
+	Beside     []store.Ref   `json:"beside,omitempty"`   // commits that the tool's HEAD did not reach; the leftover does
+	LeftOut    []string      `json:"left_out,omitempty"` // changes that are not kept, each with the reason
 
 	kept instance.Leftover
+	has  store.Kept
 }
 
 // short is the id as people type it.
@@ -131,8 +137,12 @@ func (s *shelf) find(typed string) (leftover, error) {
 // change reads the files that a leftover changes. It is compared with the last commit that it
 // has in common with HEAD: so the commits that the tool made are in it, too.
 func (s *shelf) change(l *leftover) (from string, err error) {
+	if l.has, err = instance.ReadLeftover(s.ctx, s.in, l.kept); err != nil {
+		return "", err
+	}
+	l.Beside, l.LeftOut = l.has.Beside, l.has.LeftOut
 	if head := s.repo.User.Head(s.ctx); head != "" {
-		if l.Base, err = s.repo.MergeBase(s.ctx, head, l.Commit); err != nil {
+		if l.Base, err = s.repo.MergeBase(s.ctx, head, l.has.Files); err != nil {
 			return "", err
 		}
 	}
@@ -217,6 +227,9 @@ func (s *shelf) table() error {
 		if l.Workflow != "" {
 			goal = words.Short(l.Workflow) + " " + words.Shorten(l.Goal, 30)
 		}
+		for _, r := range l.Beside {
+			names = append(names, "+"+strings.TrimPrefix(strings.TrimPrefix(r.Name, "refs/"), "heads/"))
+		}
 		t.Row(l.short(), view.AgeOf(l.AgeSeconds), len(l.Files), goal, words.Shorten(strings.Join(names, ", "), 50))
 	}
 	return t.Write(s.Stdout)
@@ -230,7 +243,8 @@ type leftoversShowCmd struct {
 // Help is shown by `sett leftovers show --help`.
 func (leftoversShowCmd) Help() string {
 	return `Prints a leftover as a patch against the last commit that it has in common with HEAD, with
-all that the tool committed and all that it did not.
+all that the tool committed and all that it did not. Its other branches, tags and stashes go to
+stderr, each with its commit: sett leftovers restore makes a repository that has them.
 
 Examples:
   sett leftovers show 7XK2ABCD
@@ -251,6 +265,7 @@ func (c *leftoversShowCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	instance.TellKept(a.Sayf, l.has)
 	if c.Stat {
 		return commit.WriteStat(&a.Terminal, l.Files)
 	}
@@ -269,7 +284,9 @@ type leftoversRestoreCmd struct {
 // Help is shown by `sett leftovers restore --help`.
 func (leftoversRestoreCmd) Help() string {
 	return `Makes a directory with the files of a leftover, as sett checkout does of a result: a clone,
-with the leftover as its last commit. Your working tree stays as it is.
+with the leftover as its last commit. The clone has the tool's other branches, tags and stashes,
+too, by their commits: git merge, cherry-pick or stash apply takes them. Your working tree stays
+as it is.
 
 Examples:
   sett leftovers restore 7XK2ABCD
@@ -286,7 +303,14 @@ func (c *leftoversRestoreCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return checkOut(a, s.in, c.Dir, words.Short(l.ClaimID), l.Commit)
+	has, err := instance.ReadLeftover(a.ctx, s.in, l.kept)
+	if err == nil {
+		err = checkOut(a, s.in, c.Dir, words.Short(l.ClaimID), has.Files, has.Commit)
+	}
+	if err == nil {
+		instance.TellKept(a.Sayf, has)
+	}
+	return err
 }
 
 type leftoversDropCmd struct {

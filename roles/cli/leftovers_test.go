@@ -97,6 +97,39 @@ func TestLeftoversRestored(t *testing.T) {
 	s.clean()
 }
 
+// TestLeftoversBesideHead: the commits of a tool's other branches are named, and are in the directory that is made.
+func TestLeftoversBesideHead(t *testing.T) {
+	s, claim, commit := withLeftovers(t)
+	base := s.rev("main")
+	holder := gitIn(t, s.root, "", "commit-tree", "-p", base, "-p", commit, "-m", "left\n\nAlso-kept: "+commit+" refs/heads/my/fix\nLeft-out: big (3 MB): too large", base+"^{tree}")
+	s.Must(s.store().Fetch(t.Context(), s.objects(), holder, store.Leftover(claim, "writer", 2)))
+	id := blackboard.ShortID(claim) + "/writer-2"
+	stdout, stderr, err := s.run("leftovers")
+	s.Must(err)
+	has(t, stdout, id, "+my/fix")
+	stdout, _, err = s.run("leftovers", "-o", "json")
+	s.Must(err)
+	has(t, stdout, `"name": "refs/heads/my/fix"`, `"left_out": [`)
+	note := "also kept: refs/heads/my/fix, commit " + commit[:10] + "\nsett: note: not kept: big (3 MB): too large\n"
+	stdout, stderr, err = s.run("leftovers", "show", id)
+	if s.Must(err); stdout != "" {
+		t.Errorf("the files are those of the base, and it shows %s", stdout)
+	}
+	has(t, stderr, note)
+	stdout, stderr, err = s.run("leftovers", "restore", id)
+	s.Must(err)
+	has(t, stderr, note)
+	dir := strings.TrimSpace(stdout)
+	if gitIn(t, dir, "", "rev-parse", "HEAD") != base {
+		t.Errorf("HEAD is at %s", gitIn(t, dir, "", "log", "-1"))
+	}
+	gitIn(t, dir, "", "gc", "-q", "--prune=now")
+	gitIn(t, dir, "", "merge", "-q", commit)
+	if _, err := os.Stat(filepath.Join(dir, "half ß done")); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestLeftoversDropped(t *testing.T) {
 	s, claim, commit := withLeftovers(t)
 	refs := func() string {

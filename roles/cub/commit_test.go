@@ -40,6 +40,7 @@ func TestChangesAreCommitted(t *testing.T) {
 		"killed":        {"echo x >new; kill -9 $$", "", blackboard.PhaseExclusive, "ToolExecutionFailure", "ended by", "", ""},
 		"review":        {"echo x >new", "", blackboard.PhaseReview, "ContractViolation", "cannot review", "", ""},
 		"git refuses":   {`printf '[submodule "x"]\n\tpath = x\n\turl = -u./evil\n' >.gitmodules`, "", blackboard.PhaseExclusive, "ContractViolation", "adapter: commit: ", "", ""},
+		"in a merge":    {"echo b >file; git commit -qam b; git checkout -q -b a HEAD~1; echo a >file; git commit -qam a; git merge -q - >new; true", "", blackboard.PhaseExclusive, "ContractViolation", "in the middle of a merge, and file has git's marks", "", ""},
 		"more than 10M": {"echo x >new; head -c 11000000 /dev/zero", "", blackboard.PhaseExclusive, "", "", "CodeCommit", "ran sh -c"},
 		"embedded":      {"git init -q sub; echo x >sub/x; echo y >new", "", blackboard.PhaseExclusive, "", "", "CodeCommit", "ran sh -c"},
 	} {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math/rand/v2"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -28,7 +29,7 @@ func TestEncodeReport(t *testing.T) {
 		var a, c blackboard.FailureReport
 		must(t, json.Unmarshal([]byte(got), &a))
 		must(t, json.Unmarshal(b, &c))
-		if a != c {
+		if !reflect.DeepEqual(a, c) {
 			t.Errorf("%s: got %+v, want %+v", name, a, c)
 		}
 	}

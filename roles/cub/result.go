@@ -121,8 +121,9 @@ func (x *executor) failed(ctx context.Context, w *work, res toolrun.Result, caus
 	}
 	report := blackboard.FailureReport{
 		Reason: reason, ExitCode: res.ExitCode, Signal: res.Signal, TimedOut: res.TimedOut,
-		StdoutSize: res.StdoutSize, StderrSize: res.StderrSize, Agent: x.settings.Agent, Attempt: w.Grant.Attempt, Leftovers: w.leftovers(),
+		StdoutSize: res.StdoutSize, StderrSize: res.StderrSize, Agent: x.settings.Agent, Attempt: w.Grant.Attempt,
 	}
+	w.tellLeft(&report)
 	if over := asBudget(cause); over != nil {
 		report.Budget = over.Refusal.Budget
 	}

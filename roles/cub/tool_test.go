@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"strconv"
 	"strings"
@@ -83,7 +84,7 @@ func TestToolsThatFail(t *testing.T) {
 			} else {
 				tc.typ = blackboard.TypeToolExecutionFailure
 			}
-			if got != want || !strings.Contains(got.Reason, tc.reason) || strings.Contains(got.Reason, "\n") {
+			if !reflect.DeepEqual(got, want) || !strings.Contains(got.Reason, tc.reason) || strings.Contains(got.Reason, "\n") {
 				t.Errorf("got  %+v\nwant %+v with a reason like %q", got, want, tc.reason)
 			}
 			if a.Type != tc.typ || a.Summary != got.Reason || a.ClaimID != claim {
@@ -151,7 +152,7 @@ func TestToolsThatSucceed(t *testing.T) {
 			if want.StructuralType == "" {
 				want.StructuralType = blackboard.Standard
 			}
-			if got, want := show(a), show(want); got != want {
+			if got, want := show(a), show(want); !reflect.DeepEqual(got, want) {
 				t.Errorf("got  %.400s\nwant %.400s", got, want)
 			}
 			if g, _ := s.Grant(agent); g.ToolTime <= 0 || g.ToolTime > time.Minute {

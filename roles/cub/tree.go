@@ -34,10 +34,11 @@ const (
 // tree is the private tree of one grant.
 type tree struct {
 	start tool.Workspace
-	open  bool   // the repository may still keep something of it
-	asked bool   // to keep what the tool left
-	kept  string // the commit of the changes that the tool left; empty: none
-	full  bool   // the tool was stopped because of the disk
+	open  bool      // the repository may still keep something of it
+	asked bool      // to keep what the tool left
+	kept  line.Held // the changes that the tool left
+	lost  string    // why they cannot be kept; empty: they are, or may still be
+	full  bool      // the tool was stopped because of the disk
 }
 
 func (w *work) grant() line.Grant { return line.Grant{Claim: w.Claim.ID, Attempt: w.Grant.Attempt} }
@@ -116,7 +117,7 @@ func warnModules(w *work, held line.Held) {
 // refused is the error of a commit that the repository does not hold.
 func refused(part string, err error) error {
 	if errors.Is(err, line.ErrTool) {
-		return &tool.ViolationError{Reason: part + ": " + strings.TrimPrefix(err.Error(), line.ErrTool.Error()+": ")}
+		return &tool.ViolationError{Reason: part + ": " + toolsFault(err)}
 	}
 	return fmt.Errorf("hold the commit of the result: %w", err)
 }
@@ -161,13 +162,22 @@ func (x *executor) keep(ctx context.Context, w *work, message string) {
 	})
 	if err != nil { // if it can still be done, the repository does it before the tree's next grant
 		w.log.Warn("the tool's changes not kept", "error", err)
+		if errors.Is(err, line.ErrTool) {
+			w.tree.lost = strings.TrimPrefix(toolsFault(err), "keep the tree's changes: ")
+		}
 		return
 	}
-	w.tree.open, w.tree.kept = false, held.Commit
+	w.tree.open, w.tree.kept = false, held
 	if held.Commit != "" {
-		w.log.Info("the tool's changes kept", "commit", held.Commit, "leftovers", held.Ref)
+		w.log.Info("the tool's changes kept", "commit", held.Commit, "leftovers", held.Ref, "beside", held.Beside)
+	}
+	if len(held.LeftOut) > 0 {
+		w.log.Warn("some of the tool's changes not kept", "left_out", held.LeftOut)
 	}
 }
+
+// toolsFault is the repository's reason for not taking a tool's changes.
+func toolsFault(err error) string { return strings.TrimPrefix(err.Error(), line.ErrTool.Error()+": ") }
 
 // settle says that the changes in the tree count for nothing: the tool has ended well.
 func (x *executor) settle(ctx context.Context, w *work) {
@@ -225,15 +235,25 @@ func (w *work) leftovers() string {
 	if w.tree == nil {
 		return ""
 	}
-	return w.tree.kept
+	return w.tree.kept.Commit
 }
 
-// withLeftovers adds to the summary of a Failure that changes were kept.
+// withLeftovers adds to the summary of a Failure which changes were kept, and which were not.
 func (w *work) withLeftovers(summary string) string {
-	if kept := w.leftovers(); kept != "" {
-		return fmt.Sprintf("%s (its changes are kept: %.12s)", summary, kept)
+	var r blackboard.FailureReport
+	w.tellLeft(&r)
+	if told := r.Left(); told != "" {
+		return summary + " (" + told + ")"
 	}
 	return summary
+}
+
+// tellLeft tells a report of the changes that the tool left.
+func (w *work) tellLeft(r *blackboard.FailureReport) {
+	if w.tree != nil {
+		kept := w.tree.kept
+		r.Leftovers, r.Beside, r.LeftOut, r.NotKept = kept.Commit, kept.Beside, kept.LeftOut, w.tree.lost
+	}
 }
 
 // outlasting returns a context that ends a moment after the given one, since what a tool

@@ -300,6 +300,35 @@ func TestLeftovers(t *testing.T) {
 			}
 		})
 	}
+	t.Run("beside HEAD", func(t *testing.T) {
+		t.Parallel()
+		c, f := newClan(t), newForge(t)
+		c.start("worker", f.writer("worker", vars{env.Command: shell("echo work >new; git add -A; git stash -q; exit 3")}))
+		a, report := c.failure(c.work("worker", blackboard.PhaseExclusive, "goal"), "worker")
+		stash := "stash " + f.git("rev-parse", report.Leftovers+"^2")[:12]
+		if !slices.Equal(report.Beside, []string{stash}) || !strings.HasSuffix(a.Summary, " (its changes are kept: "+report.Leftovers[:12]+"; also kept: "+stash+")") {
+			t.Errorf("the summary is %q, the report has %q", a.Summary, report.Beside)
+		}
+	})
+	t.Run("too large", func(t *testing.T) {
+		t.Parallel()
+		c, f := newClan(t), newForge(t)
+		c.start("worker", f.writer("worker", vars{env.Command: shell("echo work >new; head -c 3000000 /dev/zero >big; exit 3"), env.MaxSize: "1048576"}))
+		a, report := c.failure(c.work("worker", blackboard.PhaseExclusive, "goal"), "worker")
+		if f.git("show", "--name-only", "--format=", report.Leftovers) != "new" ||
+			!strings.Contains(a.Summary, "; not kept: big (3.0 MB): the changes are above workspace.max_size (1.0 MB))") || len(report.LeftOut) != 1 {
+			t.Errorf("the summary is %q, the report has %q", a.Summary, report.LeftOut)
+		}
+	})
+	t.Run("nothing fits", func(t *testing.T) {
+		t.Parallel()
+		c, f := newClan(t), newForge(t)
+		c.start("worker", f.writer("worker", vars{env.Command: shell("for i in $(seq 1200); do echo 12345678 >new$i; done; exit 3"), env.MaxSize: "100"}))
+		a, report := c.failure(c.work("worker", blackboard.PhaseExclusive, "goal"), "worker")
+		if report.Leftovers != "" || !strings.Contains(a.Summary, "its changes are not kept: the commit brings too much: 1200 files, the largest of them new") {
+			t.Errorf("the summary is %q", a.Summary)
+		}
+	})
 	t.Run("ended well", func(t *testing.T) {
 		t.Parallel()
 		c, f := newClan(t), newForge(t)

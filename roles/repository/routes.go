@@ -142,7 +142,7 @@ func (d desk) prepare(ctx context.Context, q line.Prepare) (line.Prepared, error
 		starts.add(commit, id) // known, so that the tool may build on it
 		w.Unmerged = append(w.Unmerged, tool.Unmerged{ArtefactID: id, Commit: commit})
 	}
-	if err := d.tree.Prepare(ctx, store.Plan{Commit: w.Commit, Branch: w.Branch, User: d.author(), ReadOnly: q.ReadOnly}); err != nil {
+	if err := d.tree.Prepare(ctx, store.Plan{Commit: w.Commit, Branch: w.Branch, User: d.author(), ReadOnly: q.ReadOnly, Refs: starts.refs}); err != nil {
 		return w, err
 	}
 	if w.Pointers = store.Lacking(d.tree); len(w.Pointers) > 0 {
@@ -153,41 +153,15 @@ func (d desk) prepare(ctx context.Context, q line.Prepare) (line.Prepared, error
 	return w, d.lend(d.slot, line.Lent{Grant: q.Grant, Start: w.Commit, Known: slices.Compact(known), Own: d.tree.Own(), ReadOnly: q.ReadOnly})
 }
 
-// keepOrphan keeps the changes of a grant before: its cub died before it could say how
-// the tool ended. Changes that are too large to keep are dropped.
-func (d desk) keepOrphan(ctx context.Context, size int64) error {
-	l, err := line.ReadLent(d.place(d.slot))
-	if errors.Is(err, line.ErrDamaged) {
-		d.log.Warn("what a tool may have left is not kept", "tree", d.slot, "error", err)
-		return store.RemoveAll(line.LentFile(d.place(d.slot)))
-	}
-	if err != nil || !l.Unsettled() {
-		return err
-	}
-	if err := d.tree.Stands(); errors.Is(err, store.ErrNoTree) {
-		d.log.Warn("changes lost", "tree", d.slot, "claim", l.Claim, "attempt", l.Attempt, "error", err)
-		return d.server.settle(d.slot, l)
-	} else if err != nil {
-		return err
-	}
-	held, err := d.keepAs(ctx, l, store.Changes{Message: "left by a tool whose cub died", Size: size}, store.Leftover(l.Claim, d.agent, l.Attempt))
-	switch {
-	case errors.Is(err, line.ErrTool):
-		d.log.Warn("changes dropped", "tree", d.slot, "claim", l.Claim, "attempt", l.Attempt, "error", err)
-	case err != nil:
-		return err
-	case held.Commit != "":
-		d.log.Warn("changes kept of a tool whose cub died", "tree", d.slot, "claim", l.Claim, "attempt", l.Attempt, "leftovers", held.Ref)
-	}
-	return nil
-}
-
 func (d desk) author() store.Author {
 	return store.Author{Name: d.agent, Email: d.agent + "@sett.invalid"}
 }
 
 // starts are the commits that a tree starts from, each with its artefact if it has one.
-type starts struct{ commits, artefacts []string }
+type starts struct {
+	commits, artefacts []string
+	refs               []store.Ref // of the leftover that is the start
+}
 
 func (s *starts) add(commit, artefact string) {
 	if !slices.Contains(s.commits, commit) {
@@ -202,8 +176,10 @@ func (d desk) starts(ctx context.Context, q line.Prepare, base string) (s starts
 			return s, err
 		}
 		if commit != "" {
-			s.add(commit, "")
-			return s, nil
+			kept, err := store.ReadKept(ctx, d.store, commit)
+			s.add(kept.Files, "")
+			s.refs = kept.Beside
+			return s, err
 		}
 	}
 	for _, id := range q.Artefacts {
@@ -316,67 +292,4 @@ func (d desk) commit(ctx context.Context, q line.Commit) (line.Held, error) {
 		return line.Held{}, err
 	}
 	return line.Held{Commit: made.Commit, Ref: ref, Embedded: made.Embedded, Modules: made.Modules}, d.server.settle(d.slot, l)
-}
-
-func (d desk) keep(ctx context.Context, q line.Keep) (line.Held, error) {
-	if !plainName(q.Claim) {
-		return line.Held{}, fmt.Errorf("%q is no claim", role.Clean(q.Claim))
-	}
-	l, err := d.lent(q.Grant)
-	if err != nil {
-		return line.Held{}, err
-	}
-	c := store.Changes{Message: q.Message, Size: q.MaxSize}
-	if l.Tidied { // an earlier request's answer was lost
-		return d.held(ctx, store.Leftover(q.Claim, d.agent, q.Attempt))
-	}
-	if !q.Empty {
-		return d.keepAs(ctx, l, c, store.Leftover(q.Claim, d.agent, q.Attempt))
-	}
-	c.Size = min(cmp.Or(q.MaxSize, mostOfFull), mostOfFull)
-	h, err := d.keepAs(ctx, l, c, store.Leftover(q.Claim, d.agent, q.Attempt))
-	switch {
-	case err == nil:
-		if err = d.tree.Empty(); err == nil {
-			l.Settled, l.Tidied = true, true
-			err = d.lend(d.slot, l)
-		}
-	case store.IsFull(err):
-		err = d.drop(l, err)
-	}
-	return h, err
-}
-
-// held is the commit that a ref holds already.
-func (d desk) held(ctx context.Context, ref string) (line.Held, error) {
-	commit, err := d.store.Commit(ctx, ref)
-	if commit == "" {
-		ref = ""
-	}
-	return line.Held{Commit: commit, Ref: ref}, err
-}
-
-// mostOfFull is the most bytes that are kept of a tree that takes too much: the disk must
-// not get fuller by that.
-const mostOfFull = 16 << 20
-
-// drop removes changes that cannot be kept, at once: others need the disk.
-func (d desk) drop(l line.Lent, why error) error {
-	return errors.Join(fmt.Errorf("%w: %w", line.ErrTool, why), d.tree.Empty(), d.server.settle(d.slot, l))
-}
-
-// keepAs has a ref hold the tool's changes, and settles its tree. Changes that cannot be kept, or
-// are too large, are dropped at once: others need the tree, and the disk.
-func (d desk) keepAs(ctx context.Context, l line.Lent, c store.Changes, ref string) (line.Held, error) {
-	c.Start, c.Author, c.Own = l.Start, d.author(), l.Own
-	commit, err := d.tree.Keep(ctx, c, ref)
-	switch {
-	case store.ToolsFault(err):
-		return line.Held{}, d.drop(l, err)
-	case err != nil:
-		return line.Held{}, err
-	case commit == "":
-		ref = ""
-	}
-	return line.Held{Commit: commit, Ref: ref}, d.server.settle(d.slot, l)
 }

@@ -68,8 +68,8 @@ func failureText(payload string) string {
 	if r.Attempt > 1 {
 		how = append(how, fmt.Sprintf("attempt %d", r.Attempt))
 	}
-	if r.Leftovers != "" {
-		how = append(how, "its changes are kept: "+words.Commit(role.Clean(r.Leftovers)))
+	if told := r.Left(); told != "" {
+		how = append(how, role.Clean(told))
 	}
 	if len(how) > 0 {
 		lines = append(lines, strings.Join(how, ", "))

@@ -62,6 +62,9 @@ func says(a *blackboard.Artefact) string {
 	case blackboard.Failure:
 		var report blackboard.FailureReport
 		if json.Unmarshal([]byte(a.Payload), &report) == nil && report.Reason != "" {
+			if lost := report.Lost(); lost != "" {
+				return report.Reason + " (" + lost + ")"
+			}
 			return report.Reason
 		}
 	case blackboard.Question, blackboard.Answer:

@@ -4,8 +4,10 @@ import (
 	"context"
 	"slices"
 
+	"sett/roles/role"
 	"sett/roles/role/git"
 	"sett/roles/role/store"
+	"sett/roles/role/words"
 )
 
 // Leftover is a commit of a tool's changes, with the place that holds it.
@@ -42,6 +44,24 @@ func OwnLeftovers(ctx context.Context, l *Locator, in *Instance) ([]git.Leftover
 		return nil, nil
 	}
 	return Store(ctx, l, in).Leftovers(ctx)
+}
+
+// ReadLeftover reads what a leftover has beside its files. An older Sett kept the files alone.
+func ReadLeftover(ctx context.Context, in *Instance, l Leftover) (store.Kept, error) {
+	if l.old {
+		return store.Kept{Commit: l.Commit, Files: l.Commit}, nil
+	}
+	return store.ReadKept(ctx, store.Open(in.StoreDir()), l.Commit)
+}
+
+// TellKept says what a leftover has beside its files, and what it has not.
+func TellKept(say func(format string, args ...any), kept store.Kept) {
+	for _, r := range kept.Beside {
+		say("sett: note: also kept: %s, commit %s\n", role.Clean(r.Name), words.Commit(r.Commit))
+	}
+	for _, what := range kept.LeftOut {
+		say("sett: note: not kept: %s\n", role.Clean(what))
+	}
 }
 
 // DropLeftovers removes the refs of leftovers.

@@ -66,9 +66,9 @@ func (t *Trial) answer(ctx context.Context, a Artefact, text string) error {
 		if err != nil {
 			return role.Fail(role.Environment, err, "")
 		}
-		if kept != "" {
-			t.place.known = append(t.place.known, kept)
-			start = tool.Workspace{Commit: kept, Base: start.Base, Branch: start.Branch}
+		if kept.Commit != "" {
+			t.place.known, t.place.refs = append(t.place.known, kept.Files), kept.Beside
+			start = tool.Workspace{Commit: kept.Files, Base: start.Base, Branch: start.Branch}
 		}
 	}
 	t.place.start = &start
@@ -80,5 +80,5 @@ func (t *Trial) answer(ctx context.Context, a Artefact, text string) error {
 
 // treePlan is the state in which the tool finds its tree.
 func treePlan(t *Trial) store.Plan {
-	return store.Plan{Commit: t.place.start.Commit, Branch: t.place.start.Branch, ReadOnly: t.Agent.Workspace.Mode == blackboard.ReadOnly, User: t.author()}
+	return store.Plan{Commit: t.place.start.Commit, Branch: t.place.start.Branch, ReadOnly: t.Agent.Workspace.Mode == blackboard.ReadOnly, User: t.author(), Refs: t.place.refs}
 }

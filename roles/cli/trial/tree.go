@@ -29,6 +29,7 @@ type place struct {
 	start    *tool.Workspace // as its tool reads it
 	borrowed []string        // directories of objects that the store reads, too
 	known    []string        // commits that the tool may build on
+	refs     []store.Ref     // of the tool that asked, beside the start
 	made     string          // the commit of its changes; empty: none
 }
 

@@ -67,7 +67,7 @@ func TestKeptPaths(t *testing.T) {
 	}
 	tree = c.grant(care, made.Commit, "rm cache; mkdir cache; echo x >cache/x; echo left >left")
 	left, err := tree.Keep(ctx, Changes{Start: made.Commit, Message: "left", Own: tree.Own()}, Leftover("c", "writer", 1))
-	if err != nil || run(t, c.store.Dir, "git", "diff", "--name-only", made.Commit, left) != "left" {
+	if err != nil || run(t, c.store.Dir, "git", "diff", "--name-only", made.Commit, left.Commit) != "left" {
 		t.Errorf("leftovers: %v", err)
 	}
 	other := prepared(t, c.store, c.base)

@@ -140,7 +140,14 @@ func (m *making) snapshot(ctx context.Context) (string, error) {
 	if m.embedded, err = m.disarm(disarming{readable: true, spare: filepath.Join(m.Dir(), ".git"), own: m.changes.Own}); err != nil {
 		return "", err
 	}
-	if err := m.bounded(ctx, m.changes); err != nil {
+	changed, err := changedFiles(ctx, m.Tree, m.changes)
+	if err == nil {
+		err = m.changes.bounded(changed)
+	}
+	if err == nil {
+		err = unsettled(m.Tree, changed)
+	}
+	if err != nil {
 		return "", err
 	}
 	if err := copyFile(m.index(), m.copied()); err != nil {

@@ -25,7 +25,7 @@ func ToolsFault(err error) bool {
 // certain are faults of a tool that were counted or compared. doubtful are those that a machine in trouble
 // could look like: git could not read an object, say.
 var (
-	certain  = []error{ErrTooLarge, ErrOwn}
+	certain  = []error{ErrTooLarge, ErrOwn, ErrUnsettled}
 	doubtful = []error{ErrNoCommit, ErrElsewhere, ErrRefused, ErrUnreadable}
 )
 

@@ -4,16 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
-	"sett/runtime/repofile"
+	"sett/roles/role"
 )
 
 // Author is the name that a commit carries.
@@ -25,7 +22,9 @@ type Changes struct {
 	Message string
 	Author  Author
 	Size    int64    // the most bytes of changed files, and of the tool's own commits; 0: MaxSize
+	Bound   string   // of which setting Size is, for people; empty: workspace.max_size
 	Own     []string // paths of the tree that never get into a commit
+	Known   []string // further commits that the store has for this tree
 	Parents []string // of a commit that settles a conflict, in the place of the start; none: it is about none
 }
 
@@ -37,68 +36,173 @@ func (c Changes) size() int64 {
 }
 
 // Keep has a ref hold a commit of everything that a tool left in its tree, without
-// ignored files, on top of the tool's own commits. It returns the commit; empty: the tree is as it was
-// at the start. Nothing more works in the tree: Keep removes from it the things
+// ignored files, on top of the tool's own commits, and beside the others that its repository
+// names. Nothing more works in the tree: Keep removes from it the things
 // that git cannot store or must not read, such as pipes and repositories within.
-func (t *Tree) Keep(ctx context.Context, c Changes, ref string) (commit string, err error) {
-	parents := []string{}
-	if c.Start != "" {
-		parents = append(parents, c.Start)
+func (t *Tree) Keep(ctx context.Context, c Changes, ref string) (kept Kept, err error) {
+	k := keeping{tree: t, changes: c, ref: ref, parents: named(c.Start)}
+	if err := k.again(ctx); err != nil {
+		return Kept{}, err
 	}
-	before, err := t.store.Commit(ctx, ref) // of an earlier call, after which the tool's repository is gone
+	if err := k.commits(ctx); err != nil {
+		return Kept{}, err
+	}
+	tree, err := k.snapshot(ctx)
 	if err != nil {
-		return "", err
+		return Kept{}, fmt.Errorf("keep the tree's changes: %w", blame(t, err))
 	}
-	if before != "" {
-		parents = append(parents, before)
+	files, err := k.files(ctx, tree)
+	if err != nil {
+		return Kept{}, err
 	}
-	if tip := t.tip(); tip != "" && tip != c.Start {
-		offer := t.Offer(tip, parents)
-		offer.Any, offer.Size, offer.Own = true, c.size(), c.Own
-		took, err := t.store.Take(ctx, offer, ref)
+	return k.hold(ctx, files)
+}
+
+// keeping is the work of one leftover.
+type keeping struct {
+	tree    *Tree
+	changes Changes
+	ref     string
+	before  Kept     // of an earlier call, after which the tool's repository may be gone
+	parents []string // of the commit of the files, the tool's last commit at the end
+	beside  []Ref
+	leftOut []string
+	packs   []string // that came in, and that no ref holds yet
+}
+
+// leave says that something is not kept.
+func (k *keeping) leave(format string, a ...any) {
+	if what := fmt.Sprintf(format, a...); !slices.Contains(k.leftOut, what) {
+		k.leftOut = append(k.leftOut, what)
+	}
+}
+
+// leaveRef says that the commit of a ref is not kept.
+func (k *keeping) leaveRef(r Ref, why error) {
+	bound := ""
+	if errors.Is(why, ErrTooLarge) {
+		bound = ", above " + k.changes.bound()
+	}
+	k.leave("%s: %s%s", r, role.Clean(why.Error()), bound)
+}
+
+// again goes on from an earlier call.
+func (k *keeping) again(ctx context.Context) error {
+	before, err := k.tree.store.Commit(ctx, k.ref)
+	if err != nil || before == "" {
+		return err
+	}
+	if k.before, err = ReadKept(ctx, k.tree.store, before); err != nil {
+		return err
+	}
+	k.beside, k.leftOut = slices.Clone(k.before.Beside), slices.Clone(k.before.LeftOut)
+	if !slices.Contains(k.parents, k.before.Files) {
+		k.parents = append(k.parents, k.before.Files)
+	}
+	return nil
+}
+
+// commits brings the commits of the tool into the store. The ref holds them all when it returns: the tool's
+// repository goes before its files are stored.
+func (k *keeping) commits(ctx context.Context) error {
+	if tip := k.tree.tip(); tip != "" && tip != k.changes.Start {
+		offer := k.tree.Offer(tip, k.parents)
+		offer.Any, offer.Size, offer.Own = true, k.changes.size(), k.changes.Own
+		took, err := k.tree.store.Take(ctx, offer, k.ref)
 		switch {
 		case err == nil:
-			parents = append(parents, took)
-		case ctx.Err() != nil, errors.Is(err, ErrNoGit), IsTrouble(err):
-			return "", err
+			k.parents = append(k.parents, took)
+		case fatal(ctx, err):
+			return err
+		default:
+			k.leaveRef(Ref{"HEAD", tip}, err)
 		}
 	}
-	tree, err := t.snapshot(ctx, c)
-	if err != nil {
-		return "", fmt.Errorf("keep the tree's changes: %w", blame(t, err))
+	beside, err := k.besides(ctx)
+	if err != nil || len(beside) == 0 {
+		return err
 	}
-	if len(parents) > 0 {
-		last := parents[len(parents)-1]
-		known, err := t.store.git(ctx, "rev-parse", "--verify", "-q", last+"^{tree}")
-		switch {
-		case err != nil:
-			return "", err
-		case line(known) == tree && last == c.Start:
-			return "", nil
-		case line(known) == tree && last == before:
-			return before, nil
+	for _, r := range beside {
+		if !slices.Contains(k.beside, r) {
+			k.beside = append(k.beside, r)
 		}
 	}
-	if commit, err = t.store.commit(ctx, tree, c, parents); err == nil {
-		err = t.store.Hold(ctx, ref, commit)
+	base := ""
+	if len(k.parents) > 0 {
+		base = k.parents[len(k.parents)-1]
+	} else if base, err = k.tree.store.commit(ctx, k.beside[0].Commit+"^{tree}", k.changes, nil); err != nil {
+		return err
 	}
-	return commit, err
+	_, err = k.hold(ctx, base)
+	return err
+}
+
+// files returns a commit of the tool's files; the start, where it changed none.
+func (k *keeping) files(ctx context.Context, tree string) (string, error) {
+	if len(k.parents) > 0 {
+		last := k.parents[len(k.parents)-1]
+		known, err := k.tree.store.git(ctx, "rev-parse", "--verify", "-q", last+"^{tree}")
+		if err != nil {
+			return "", err
+		}
+		if line(known) == tree && (last == k.changes.Start || last == k.before.Files) {
+			return last, nil
+		}
+	}
+	c := k.changes
+	c.Message = Kept{LeftOut: k.leftOut}.message(c.Message)
+	return k.tree.store.commit(ctx, tree, c, k.parents)
+}
+
+// hold has the ref hold the commit of the files with those beside it.
+func (k *keeping) hold(ctx context.Context, files string) (kept Kept, err error) {
+	kept = Kept{Commit: files, Files: files, Beside: k.beside, LeftOut: k.leftOut}
+	switch {
+	case len(k.beside) == 0 && files == k.changes.Start:
+		return Kept{LeftOut: k.leftOut}, nil
+	case k.before.Commit != "" && files == k.before.Files && slices.Equal(k.beside, k.before.Beside) && slices.Equal(k.leftOut, k.before.LeftOut):
+		return k.before, nil
+	case len(k.beside) > 0:
+		c, parents := k.changes, []string{files}
+		c.Message = kept.message(c.Message)
+		for _, r := range k.beside {
+			parents = append(parents, r.Commit)
+		}
+		if kept.Commit, err = k.tree.store.commit(ctx, files+"^{tree}", c, parents); err != nil {
+			return Kept{}, err
+		}
+	}
+	if err := k.tree.store.Hold(ctx, k.ref, kept.Commit); err != nil {
+		return Kept{}, err
+	}
+	for _, pack := range k.packs {
+		k.tree.store.release(pack)
+	}
+	k.before, k.packs = kept, nil
+	return kept, nil
 }
 
 // snapshot stores the tree's files and returns git's tree of them.
-func (t *Tree) snapshot(ctx context.Context, c Changes) (string, error) {
+func (k *keeping) snapshot(ctx context.Context) (string, error) {
+	t, c := k.tree, k.changes
 	if _, err := t.disarm(disarming{readable: true, own: c.Own}); err != nil {
 		return "", err
 	}
-	if err := t.bounded(ctx, c); err != nil {
+	unlockIndex(t)
+	changed, err := changedFiles(ctx, t, c)
+	if err != nil {
 		return "", err
 	}
-	unlockIndex(t)
+	large, err := tooLarge(changed, c)
+	if err != nil {
+		return "", err
+	}
+	c.Own = slices.Concat(c.Own, k.leaveFiles(large))
 	if err := asPointers(ctx, t, commandOn(t, nil), c); err != nil {
 		return "", err
 	}
 	env, specs := c.beside(t.Dir())
-	_, err := t.git(ctx, env, append([]string{"add", "-A", "--ignore-errors"}, specs...)...)
+	_, err = t.git(ctx, env, append([]string{"add", "-A", "--ignore-errors"}, specs...)...)
 	if exitCode(err) == 1 && !IsTrouble(err) { // git leaves out a file that it cannot read, and one that the store does not take
 		err = Writable(t.store.Dir, t.store.Objects())
 	}
@@ -123,26 +227,6 @@ func (s *Store) commit(ctx context.Context, tree string, c Changes, parents []st
 	}
 	out, err := s.run(ctx, command{args: append(args, tree), env: env, stdin: strings.ReplaceAll(c.Message, "\x00", " ") + "\n"})
 	return line(out), err
-}
-
-// bounded refuses changes that are too large to keep.
-func (t *Tree) bounded(ctx context.Context, c Changes) error {
-	most := c.size()
-	env, specs := c.beside(t.Dir())
-	out, err := t.git(ctx, env, append([]string{"ls-files", "-z", "--others", "--modified", "--exclude-standard"}, specs...)...)
-	if err != nil {
-		return err
-	}
-	changed := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
-	for _, name := range changed {
-		if info, err := os.Lstat(filepath.Join(t.Dir(), name)); err == nil && info.Mode().IsRegular() {
-			most -= info.Size()
-		}
-	}
-	if most < 0 {
-		return ErrTooLarge
-	}
-	return track(t, changed)
 }
 
 // disarming is a way to disarm a tree.
@@ -211,74 +295,4 @@ func unlock(path string, d fs.DirEntry, want fs.FileMode) error {
 		return nil //nolint:nilerr // it is gone
 	}
 	return os.Chmod(path, info.Mode().Perm()|want)
-}
-
-// Committed says whether HEAD of the tool's repository is at a commit that the store does
-// not have: one that the tool made, and that nobody took.
-func (t *Tree) Committed(ctx context.Context) (bool, error) {
-	tip := t.tip()
-	if tip == "" {
-		return false, nil
-	}
-	_, err := t.store.git(ctx, "cat-file", "-e", tip+"^{commit}")
-	if exitCode(err) > 0 {
-		return true, nil
-	}
-	return false, err
-}
-
-// Bounds of the files of a tool's repository that Sett reads.
-const (
-	mostHead   = 4 << 10
-	mostPacked = 4 << 20
-)
-
-// tip is the commit that HEAD of the tool's repository names, as far as a plain look
-// finds one; empty: none. It is a hash by its form alone.
-func (t *Tree) tip() string {
-	root, err := os.OpenRoot(t.dir)
-	if err != nil {
-		return ""
-	}
-	defer root.Close()
-	text := readIn(root, toolGit+"/HEAD", mostHead)
-	name, isRef := strings.CutPrefix(text, "ref: ")
-	if !isRef {
-		return asHash(text)
-	}
-	if !strings.HasPrefix(name, "refs/heads/") || !filepath.IsLocal(name) {
-		return ""
-	}
-	if found := asHash(readIn(root, toolGit+"/"+name, mostHead)); found != "" {
-		return found
-	}
-	for row := range strings.Lines(readIn(root, toolGit+"/packed-refs", mostPacked)) {
-		if hash, ref, _ := strings.Cut(line(row), " "); ref == name {
-			return asHash(hash)
-		}
-	}
-	return ""
-}
-
-var wholeHash = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`) })
-
-func asHash(text string) string {
-	if wholeHash().MatchString(text) {
-		return text
-	}
-	return ""
-}
-
-// readIn reads a regular file of a tool; empty: there is none.
-func readIn(root *os.Root, name string, most int64) string {
-	f, err := repofile.Open(root, name)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, most))
-	if err != nil {
-		return ""
-	}
-	return strings.TrimRight(string(text), "\n")
 }

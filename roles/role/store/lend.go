@@ -77,6 +77,12 @@ func (t *Tree) lendRepository(p Plan) error {
 			files["refs/heads/"+branch] = p.Commit + "\n"
 		}
 	}
+	if refs, stashes := packed(p.Refs); refs != "" {
+		files["packed-refs"] = refs
+		if stashes != "" {
+			files["logs/"+stashRef] = stashes
+		}
+	}
 	if ends, err := Boundary(t.store.Dir); err != nil {
 		return err
 	} else if len(ends) > 0 {

@@ -116,7 +116,8 @@ func TestContentCommitted(t *testing.T) {
 			return made.Commit, err
 		},
 		"keep": func(tree *Tree) (string, error) {
-			return tree.Keep(t.Context(), Changes{Start: commit}, Leftover("claim", "writer", 1))
+			kept, err := tree.Keep(t.Context(), Changes{Start: commit}, Leftover("claim", "writer", 1))
+			return kept.Commit, err
 		},
 	} {
 		tree := prepared(t, s, commit)

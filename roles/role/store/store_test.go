@@ -282,8 +282,22 @@ func TestTooLarge(t *testing.T) {
 		t.Error(err)
 	}
 	write(t, filepath.Join(tree.Dir(), "more"), strings.Repeat("more", 1<<19))
-	if _, err := tree.Keep(t.Context(), Changes{Start: base, Size: 1 << 20}, Leftover("c", "a", 1)); !errors.Is(err, ErrTooLarge) {
-		t.Errorf("kept it: %v", err)
+	if _, err := tree.Commit(t.Context(), Changes{Start: base, Size: 1 << 20}, nil, Artefact("y")); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("committed it: %v", err)
+	}
+	write(t, filepath.Join(tree.Dir(), "file"), "changed\n")
+	write(t, filepath.Join(tree.Dir(), "small"), "small\n")
+	kept, err := tree.Keep(t.Context(), Changes{Start: base, Message: "m", Size: 1 << 20}, Leftover("c", "a", 1))
+	at := func(args ...string) string { return run(t, "", "git", append([]string{"-C", s.Dir}, args...)...) }
+	if err != nil || at("diff", "--name-only", base, kept.Commit) != "file\nsmall\nx" {
+		t.Fatalf("kept %+v: %v", kept, err)
+	}
+	told := strings.Join(kept.LeftOut, "\n")
+	if !strings.Contains(told, "big (3.0 MB), more (2.1 MB): the changes are above workspace.max_size (1.0 MB)") || !strings.Contains(told, "HEAD "+made[:12]+": ") {
+		t.Errorf("left out:\n%s", told)
+	}
+	if read, err := ReadKept(t.Context(), s, kept.Commit); err != nil || fmt.Sprint(read) != fmt.Sprint(kept) {
+		t.Errorf("read %+v: %v", read, err)
 	}
 }
 
@@ -308,17 +322,18 @@ func TestLeftovers(t *testing.T) {
 	s := p.store()
 	ref := Leftover("claim", "writer", 1)
 	tree := prepared(t, s, base)
-	if kept, err := tree.Keep(t.Context(), Changes{Start: base, Message: "m"}, ref); err != nil || kept != "" {
-		t.Fatalf("kept of an untouched tree: %q %v", kept, err)
+	if kept, err := tree.Keep(t.Context(), Changes{Start: base, Message: "m"}, ref); err != nil || kept.Commit != "" {
+		t.Fatalf("kept of an untouched tree: %v %v", kept, err)
 	}
 	prepare(t, tree, Plan{Commit: base, Branch: "main"})
 	own := toolCommits(t, tree, "committed", "c\n")
 	run(t, tree.Dir(), "sh", "-c", `echo changed > file; echo new > 'an ümlaut'; mkdir target d; echo x > target/y; mkfifo d/pipe; echo s > d/shut; chmod 0 d/shut d;
 		git init -q sub; echo z > sub/z; printf '[core]\n\tfsmonitor = touch /tmp/ran-$$\n' >> sub/.git/config`)
-	kept, err := tree.Keep(t.Context(), Changes{Start: base, Message: "left", Author: Author{"writer", "w@x"}}, ref)
-	if err != nil {
-		t.Fatal(err)
+	left, err := tree.Keep(t.Context(), Changes{Start: base, Message: "left", Author: Author{"writer", "w@x"}}, ref)
+	if err != nil || left.Files != left.Commit || len(left.Beside)+len(left.LeftOut) > 0 {
+		t.Fatal(left, err)
 	}
+	kept := left.Commit
 	at := func(args ...string) string { return run(t, "", "git", append([]string{"-C", s.Dir}, args...)...) }
 	if got := at("rev-parse", ref); got != kept {
 		t.Errorf("the ref has %s", got)
@@ -329,8 +344,8 @@ func TestLeftovers(t *testing.T) {
 	if got := at("-c", "core.quotePath=false", "ls-tree", "-r", "--name-only", kept); got != ".gitignore\nan ümlaut\ncommitted\nd/shut\nfile\nsub/z" {
 		t.Errorf("files:\n%s", got)
 	}
-	if again, err := tree.Keep(t.Context(), Changes{Start: base, Message: "left"}, ref); err != nil || again != kept {
-		t.Errorf("kept again: %s %v", again, err)
+	if again, err := tree.Keep(t.Context(), Changes{Start: base, Message: "left"}, ref); err != nil || again.Commit != kept {
+		t.Errorf("kept again: %v %v", again, err)
 	}
 	prepare(t, tree, Plan{Commit: kept, Branch: "main"}) // as after a question
 	if got := run(t, tree.Dir(), "cat", "file"); got != "changed" {
@@ -345,8 +360,8 @@ func TestKeepAfterKilledGit(t *testing.T) {
 	tree := prepared(t, p.store(), base)
 	write(t, filepath.Join(tree.Dir(), "file"), "left\n")
 	write(t, tree.index()+".lock", "")
-	if kept, err := tree.Keep(t.Context(), Changes{Start: base, Message: "m"}, Leftover("claim", "writer", 1)); err != nil || kept == "" {
-		t.Errorf("kept %q: %v", kept, err)
+	if kept, err := tree.Keep(t.Context(), Changes{Start: base, Message: "m"}, Leftover("claim", "writer", 1)); err != nil || kept.Commit == "" {
+		t.Errorf("kept %v: %v", kept, err)
 	}
 }
 

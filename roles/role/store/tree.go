@@ -111,6 +111,7 @@ type Plan struct {
 	Branch   string // checked out; empty or no name of a branch: HEAD is detached
 	User     Author // of the commits that the tool makes; empty: git finds one
 	ReadOnly bool   // the tool cannot write its files
+	Refs     []Ref  // that its repository has, too: those of a leftover, from which the tree goes on
 }
 
 // Prepare empties the tree, whatever a tool left there, and checks out a commit with a
