@@ -31,7 +31,7 @@ func TestPurgeIsRepeated(t *testing.T) {
 				if _, _, err := s.run("down", "--purge", "--yes"); !errors.As(err, &no) {
 					t.Fatal(err)
 				}
-				has(t, no.Error()+"; "+no.Hint, "remove instance stage: ", "device or resource busy; "+tc.text, "umount "+at+" && rm -rf "+own+"/", "; then the same command again")
+				has(t, no.Error()+"; "+no.Hint, "remove instance stage: ", "something is mounted there; "+tc.text, "umount "+at+" && rm -rf "+own+"/", "; then the same command again")
 				if no.Code != role.Failed || !instance.Exists(filepath.Join(own, tc.left)) {
 					t.Errorf("it ends with %d; %s is gone", no.Code, tc.left)
 				}

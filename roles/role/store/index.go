@@ -160,6 +160,9 @@ func (t *Tree) restate(states map[string]unix.Stat_t) error {
 // directories.
 func (t *Tree) sweep(e *entries) error {
 	top, users := t.Dir(), owners(t)
+	if mounts := mountsIn(top); len(mounts) > 0 {
+		return &fs.PathError{Op: "remove", Path: mounts[0], Err: errMounted}
+	}
 	return filepath.WalkDir(top, func(at string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err

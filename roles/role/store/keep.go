@@ -246,11 +246,12 @@ func (t *Tree) disarm(how disarming) (embedded []string, err error) {
 	if remove == nil {
 		remove = RemoveAll
 	}
+	mounts := mountsIn(t.Dir())
 	err = filepath.WalkDir(t.Dir(), func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case path == how.spare, how.isOwn(t.Dir(), path):
+		case path == how.spare, slices.Contains(mounts, path), how.isOwn(t.Dir(), path):
 			if d.IsDir() {
 				return fs.SkipDir
 			}

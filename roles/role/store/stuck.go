@@ -145,6 +145,11 @@ func setAside(t *Tree, path string, why error) error {
 // local says whether the tool works in the very directories of the place: in local mode. Else they are mounted into a container.
 func local(t *Tree) bool { return t.seen.Git == t.GitDir() }
 
+// mountsIn returns the directories of a tree where something is mounted. The tree itself may be a mount.
+func mountsIn(top string) []string {
+	return slices.DeleteFunc(mountsBelow(top), func(at string) bool { return at == top })
+}
+
 // Remedy is the command by which a person removes paths that Sett cannot.
 func Remedy(paths ...string) string {
 	sudo := "sudo "

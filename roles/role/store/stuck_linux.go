@@ -14,14 +14,15 @@ import (
 // mostLooked bounds a look for immutable files, in files.
 const mostLooked = 10_000
 
-// mountsBelow returns the directories below a path where something is mounted, the innermost first.
+// mountsBelow returns the path, and the directories below it, where something is mounted, the innermost first.
 func mountsBelow(path string) (all []string) {
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return nil
 	}
-	if whole, err := filepath.EvalSymlinks(path); err == nil {
-		path = whole
+	whole := path
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		whole = real
 	}
 	plain := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 	for line := range strings.Lines(string(text)) {
@@ -29,8 +30,8 @@ func mountsBelow(path string) (all []string) {
 		if len(fields) < 5 {
 			continue
 		}
-		if at := plain.Replace(fields[4]); at == path || strings.HasPrefix(at, path+"/") {
-			all = append(all, at)
+		if below, is := strings.CutPrefix(plain.Replace(fields[4]), whole); is && (below == "" || below[0] == '/') {
+			all = append(all, path+below)
 		}
 	}
 	slices.Reverse(all) // the kernel names each after the one that it lies in

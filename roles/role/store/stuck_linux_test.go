@@ -82,6 +82,7 @@ func TestStuckFiles(t *testing.T) {
 			write(t, filepath.Join(at, "f"), "x")
 			mounted(t, at)
 			t.Cleanup(func() { unmount(tree.Place()) })
+			write(t, filepath.Join(at, "theirs"), "somebody's")
 			write(t, filepath.Join(tree.Dir(), "new"), "x")
 			if tc.then != nil {
 				if err := tc.then(tree); err != nil {
@@ -102,11 +103,41 @@ func TestStuckFiles(t *testing.T) {
 			if got := RemoveStuck(tree.Place()); len(got) != 0 {
 				t.Errorf("removed %v", got)
 			}
+			if got := run(t, tree.Place(), "find", ".", "-name", "theirs"); got == "" {
+				t.Error("a file of the mount is gone")
+			}
 			unmount(tree.Place())
 			if got := RemoveStuck(tree.Place()); len(got) != 1 || len(StuckIn(tree.Place())) != 0 {
 				t.Errorf("removed %v of %v", got, lie)
 			}
 		})
+	}
+}
+
+// TestMountsAreKeptOut: a directory of somebody else's that a tool mounted in its tree stays as it is when the tree's
+// changes are kept.
+func TestMountsAreKeptOut(t *testing.T) {
+	p := newPerson(t)
+	commit := p.commit("file", "1\n")
+	tree := prepared(t, p.store(), commit)
+	other := t.TempDir()
+	run(t, other, "git", "init", "-q")
+	write(t, filepath.Join(other, "theirs"), "somebody's")
+	at := filepath.Join(tree.Dir(), "target")
+	if err := os.Mkdir(at, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount(other, at, "", unix.MS_BIND, ""); err != nil {
+		t.Skipf("this machine lets the test mount nothing: %v", err)
+	}
+	t.Cleanup(func() { unmount(tree.Place()) })
+	write(t, filepath.Join(tree.Dir(), "new"), "x")
+	kept, err := tree.Keep(t.Context(), Changes{Start: commit, Message: "left"}, Leftover("c", "writer", 1))
+	if err != nil || kept.Commit == "" {
+		t.Fatalf("%+v: %v", kept, err)
+	}
+	if got := run(t, other, "git", "status", "--porcelain"); got != "?? theirs" {
+		t.Errorf("the other repository: %q", got)
 	}
 }
 

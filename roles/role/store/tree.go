@@ -346,9 +346,18 @@ func empty(dir string) error {
 	return err
 }
 
+// errMounted says that a directory cannot be removed because something is mounted in it.
+var errMounted = errors.New("something is mounted there")
+
 // RemoveAll removes a file, or a directory with everything below it, also where modes
-// forbid that. It follows no link.
+// forbid that. It follows no link, and goes into no mount: its files lie elsewhere, and are somebody's.
 func RemoveAll(path string) error {
+	info, err := os.Lstat(path)
+	if err == nil && info.IsDir() {
+		if mounts := mountsBelow(path); len(mounts) > 0 {
+			return &fs.PathError{Op: "remove", Path: mounts[0], Err: errMounted}
+		}
+	}
 	if err := os.RemoveAll(path); err == nil {
 		return nil
 	}
