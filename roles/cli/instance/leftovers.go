@@ -46,7 +46,7 @@ func OwnLeftovers(ctx context.Context, l *Locator, in *Instance) ([]git.Leftover
 	return Store(ctx, l, in).Leftovers(ctx)
 }
 
-// ReadLeftover reads what a leftover has beside its files. An older Sett kept the files alone.
+// ReadLeftover reads a leftover with all beside its files. An older Sett kept the files alone.
 func ReadLeftover(ctx context.Context, in *Instance, l Leftover) (store.Kept, error) {
 	if l.old {
 		return store.Kept{Commit: l.Commit, Files: l.Commit}, nil
@@ -54,7 +54,7 @@ func ReadLeftover(ctx context.Context, in *Instance, l Leftover) (store.Kept, er
 	return store.ReadKept(ctx, store.Open(in.StoreDir()), l.Commit)
 }
 
-// TellKept says what a leftover has beside its files, and what it has not.
+// TellKept names the commits beside the files of a leftover, and the changes that are not in it.
 func TellKept(say func(format string, args ...any), kept store.Kept) {
 	for _, r := range kept.Beside {
 		say("sett: note: also kept: %s, commit %s\n", role.Clean(r.Name), words.Commit(r.Commit))
