@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -344,8 +346,18 @@ func TestImportDamaged(t *testing.T) {
 			"in the ledger and nowhere":   without(first[archive.LineClaim] - 1), // an artefact without a claim
 			"is open and not in the file": func(l []string) []string { return resealed(edit(archive.LineOpen, `"id":"0`, `"id":"1`)(l)) },
 			"unknown index":               func(l []string) []string { return resealed(edit(archive.LineOpen, `"index":"`, `"index":"x`)(l)) },
-			"something after":             func(l []string) []string { return append(l, "{}\n") },
-			"no time":                     func(l []string) []string { return resealed(edit(archive.LineOpen, `"since":"`, `"since":"x`)(l)) },
+			"has no fields": func(l []string) []string {
+				l[len(l)-2] = l[len(l)-2][:strings.Index(l[len(l)-2], `"event":{`)] + "\"event\":{}}\n"
+				return resealed(l)
+			},
+			"no entry can be added": func(l []string) []string { return lastEntry(l, "18446744073709551615-18446744073709551615") },
+			"after which no entry":  func(l []string) []string { return lastEntry(l, "18446744073709551615-0") },
+			"is of 2096-10-02T07:06:40Z, and the blackboard's clock says": func(l []string) []string {
+				return lastEntry(l, "4000000000000-0")
+			},
+			"is no id of an entry": func(l []string) []string { return lastEntry(l, "tomorrow") },
+			"something after":      func(l []string) []string { return append(l, "{}\n") },
+			"no time":              func(l []string) []string { return resealed(edit(archive.LineOpen, `"since":"`, `"since":"x`)(l)) },
 			"its footer says": func(l []string) []string {
 				l[len(l)-1] = strings.Replace(l[len(l)-1], `"claims":1`, `"claims":2`, 1)
 				return l
@@ -370,6 +382,51 @@ func TestImportDamaged(t *testing.T) {
 		}
 		_, err := w.imports(lines)
 		must(t, err)
+	})
+}
+
+// lastEntry gives the last entry another id.
+func lastEntry(lines []string, id string, more ...string) []string {
+	at := len(lines) - 2
+	_, rest, _ := strings.Cut(lines[at], `","event"`)
+	lines[at] = `{"kind":"event","id":"` + id + `","event"` + rest
+	return resealed(slices.Insert(lines, at+1, more...))
+}
+
+// An import takes entries that are ahead of its clock by less than a day, and by more where the ledger says that
+// its clock was set back. Others can be added behind them.
+func TestImportAhead(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		from := newWorld(t, startEmbedded(t))
+		history(from)
+		lines := from.export("")
+		clock := func(id string) string {
+			return `{"kind":"event","id":"` + id + `","event":{"kind":"clock","at":"1"}}` + "\n"
+		}
+		later := func(id string) string {
+			return `{"kind":"event","id":"` + id + `","event":{"kind":"models","to":"running"}}` + "\n"
+		}
+		tomorrow := strconv.FormatInt(time.Now().Add(23*time.Hour).UnixMilli(), 10)
+		for what, l := range map[string][]string{
+			"hours":    lastEntry(slices.Clone(lines), tomorrow+"-0"),
+			"set back": lastEntry(slices.Clone(lines), "4000000000000-0", later("4000000000000-1"), clock("4000000000000-2"), later("4000000000000-3")),
+		} {
+			w := fresh(t, s)
+			counts, err := w.imports(l)
+			if err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+			must(t, w.b.People.PostGoal(w.ctx, goal("and on"), "ann"))
+			if got := len(w.events()); got < counts.Events+2 {
+				t.Errorf("%s: %d entries of %d", what, got, counts.Events)
+			}
+			w.raw("FLUSHALL")
+		}
+		w := fresh(t, s)
+		_, err := w.imports(lastEntry(slices.Clone(lines), "4000000000000-0", clock("4000000000000-2"), later("4000100000000-0")))
+		if err == nil || !strings.Contains(err.Error(), "is of 2096-10-03") {
+			t.Errorf("ahead of what the clock was: %v", err)
+		}
 	})
 }
 

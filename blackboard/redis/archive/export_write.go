@@ -200,7 +200,8 @@ func (e *export) writeEvents(ctx context.Context) error {
 	})
 }
 
-// eachEntry reads the ledger from behind a position up to another: the entries of the goal, when there is one.
+// eachEntry reads the ledger from behind a position up to another: the entries of the goal, when there is one, and those
+// that say how far the others' times are ahead.
 func (e *export) eachEntry(ctx context.Context, after, to string, f func(id string, entry map[string]string) error) error {
 	for after != to {
 		entries, err := e.c.Entries(ctx, after, to, 1000)
@@ -209,7 +210,7 @@ func (e *export) eachEntry(ctx context.Context, after, to string, f func(id stri
 		}
 		for _, entry := range entries {
 			after = entry.ID
-			if e.o.Goal != "" && entry.FieldValues["workflow"] != e.o.Goal {
+			if e.o.Goal != "" && entry.FieldValues["workflow"] != e.o.Goal && entry.FieldValues["kind"] != string(blackboard.EventClock) {
 				continue
 			}
 			if err := f(entry.ID, entry.FieldValues); err != nil {

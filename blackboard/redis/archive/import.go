@@ -188,7 +188,10 @@ func (m mark) clear(ctx context.Context) error {
 }
 
 // run reads the file and puts its records in place.
-func (i *imports) run(ctx context.Context) error {
+func (i *imports) run(ctx context.Context) (err error) {
+	if i.entries.now, err = i.c.Now(ctx); err != nil {
+		return err
+	}
 	for {
 		kind, err := i.next()
 		if err != nil {

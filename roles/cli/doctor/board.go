@@ -141,7 +141,7 @@ func (x *exam) boardClock(ctx context.Context, in *instance.Instance) []Finding 
 	out := []Finding{skewed("blackboard of "+in.Name, runtime.Ahead(at, before, x.at.Now()))}
 	if last, err := b.Ledger.Last(ctx); err == nil && blackboard.IsAfter(last, blackboard.PositionAt(at.Add(maxSkew))) {
 		out = append(out, warning("ledger of "+in.Name, "each entry of kind clock has the time by the clock",
-			"its newest entry is later than the blackboard's clock, which was set back: new entries have that time until the clock has passed it"))
+			"its newest entry is later than the blackboard's clock, which was set back, or is behind that of an imported ledger: new entries have that time until the clock has passed it"))
 	}
 	return out
 }
