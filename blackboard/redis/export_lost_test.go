@@ -55,11 +55,19 @@ func TestExportLost(t *testing.T) {
 }
 
 // removeEntryOf removes the entry that stored an artefact from the ledger. It returns a key that does not exist.
+// The server forgets that it was there, if it ever knew: removed entries are another fault.
 func (w *world) removeEntryOf(id string) string {
 	w.Helper()
+	key := w.b.c.Keys.Events()
 	for _, e := range w.events() {
 		if e.Artefact == id && e.Attributes["sha256"] != "" {
-			w.raw("XDEL", w.b.c.Keys.Events(), e.ID)
+			last, err := w.b.Ledger.Last(w.ctx)
+			must(w, err)
+			w.raw("XDEL", key, e.ID)
+			if removed, err := w.b.Ledger.Removed(w.ctx); removed != nil {
+				must(w, err)
+				w.raw("XSETID", key, last, "ENTRIESADDED", w.raw("XLEN", key)[0], "MAXDELETEDID", "0-0")
+			}
 			return w.b.c.Keys.Absent()
 		}
 	}

@@ -92,7 +92,7 @@ func (e *export) run(ctx context.Context) error {
 		defer (*s).close()
 	}
 	steps := []func(context.Context) error{
-		e.spoolClaims, e.spoolWorkflows,
+		e.lookForRemoved, e.spoolClaims, e.spoolWorkflows,
 		func(ctx context.Context) error { return e.hearLedger(ctx, blackboard.Beginning, from) }, e.spoolFound,
 		func(ctx context.Context) error { return e.takeMoment(ctx, from) }, e.listRest,
 		func(ctx context.Context) error { return e.hearLedger(ctx, from, e.now.position) },

@@ -24,6 +24,18 @@ func (e *export) broken(what string, fault error) error {
 	return nil
 }
 
+// lookForRemoved takes note that the ledger lacks entries, where the server tells.
+func (e *export) lookForRemoved(ctx context.Context) error {
+	removed, err := e.c.Removed(ctx)
+	if denied := (*blackboard.DeniedError)(nil); errors.As(err, &denied) {
+		return nil // sett doctor says so
+	}
+	if err != nil || removed == nil {
+		return err
+	}
+	return e.broken("ledger", removed)
+}
+
 // writeLost writes an artefact that cannot be read, or is not as the ledger recorded it, with its record as it is.
 func (e *export) writeLost(ctx context.Context, id string, stored map[string]string, fault error) error {
 	if err := e.broken(id, fault); err != nil {

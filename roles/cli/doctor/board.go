@@ -158,7 +158,7 @@ func (x *exam) blackboard(ctx context.Context) []Finding {
 			return nil // which the instance's health says
 		}
 		defer b.Close()
-		return durable(ctx, b, in.Name, in.URL)
+		return append(durable(ctx, b, in.Name, in.URL), removed(ctx, b, in.Name)...)
 	})
 	if c := x.sheet.config; c != nil && c.Redis.URL != "" && (x.meant == nil || x.meant.URL != c.Redis.URL) {
 		out = append(out, x.ownRedis(ctx, c.Redis.URL)...)
@@ -167,6 +167,18 @@ func (x *exam) blackboard(ctx context.Context) []Finding {
 		return []Finding{skipped("no Redis to ask: what Sett starts itself is durable")}
 	}
 	return out
+}
+
+// removed tells of a ledger from which somebody removed entries.
+func removed(ctx context.Context, b *instance.Board, name string) []Finding {
+	gone, err := b.Ledger.Removed(ctx)
+	if denied := (*blackboard.DeniedError)(nil); errors.As(err, &denied) {
+		return []Finding{warning("ledger of "+name, "ACL SETUSER USER +xinfo", "whether entries were removed cannot be told: %v", denied)}
+	}
+	if gone == nil {
+		return nil // what does not answer is another finding
+	}
+	return []Finding{problem("ledger of "+name, "ask who else writes to that Redis; an export from before has them", "%v", gone)}
 }
 
 // ownRedis looks at the Redis of the user's own that sett.yml names.
