@@ -336,6 +336,15 @@ func TestImportDamaged(t *testing.T) {
 			"is not what the ledger": func(l []string) []string {
 				return resealed(edit(archive.LineArtefact, `"payload":"do it"`, `"payload":"do xx"`)(l))
 			},
+			"it has another created_at": func(l []string) []string {
+				return resealed(edit(archive.LineArtefact, `"created_at":"20`, `"created_at":"19`)(l))
+			},
+			"it has another type": func(l []string) []string {
+				return resealed(edit(archive.LineArtefact, `"type":"`, `"type":"X`)(l))
+			},
+			"it has another summary, metadata": func(l []string) []string {
+				return resealed(edit(archive.LineArtefact, `"summary":"`, `"summary":"X`)(l))
+			},
 			"unknown field": func(l []string) []string {
 				return resealed(edit(archive.LineArtefact, `"summary":`, `"humour":1,"summary":`)(l))
 			},
@@ -385,12 +394,10 @@ func TestImportDamaged(t *testing.T) {
 	})
 }
 
-// lastEntry gives the last entry another id.
+// lastEntry adds an entry of that id, and others.
 func lastEntry(lines []string, id string, more ...string) []string {
-	at := len(lines) - 2
-	_, rest, _ := strings.Cut(lines[at], `","event"`)
-	lines[at] = `{"kind":"event","id":"` + id + `","event"` + rest
-	return resealed(slices.Insert(lines, at+1, more...))
+	last := `{"kind":"event","id":"` + id + `","event":{"kind":"models","to":"running"}}` + "\n"
+	return resealed(slices.Insert(lines, len(lines)-1, append([]string{last}, more...)...))
 }
 
 // An import takes entries that are ahead of its clock by less than a day, and by more where the ledger says that

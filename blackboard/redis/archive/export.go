@@ -65,6 +65,7 @@ type export struct {
 	listed            *listed             // claims and goals
 	found             *spool              // of those that only the ledger has, see unlisted
 	sums              recorded            // of the artefacts in the ledger
+	clockTold         bool                // the ledger says that the clock was set back
 	told              map[string]bool     // records of which Broken was told
 	said              map[string]lostLine // see known
 }

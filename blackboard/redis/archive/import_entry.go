@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -22,7 +23,9 @@ type entries struct {
 	now   time.Time // by the blackboard's clock
 	set   time.Time // of the last entry that says that the clock was set back: those around it are ahead for this reason
 	last  string
-	ahead string // the first entry that is too far ahead without such a reason
+	at    entryTime // of the last one
+	late  error     // see recorded.check
+	ahead string    // the first entry that is too far ahead without such a reason
 }
 
 // next takes the next entry.
@@ -38,7 +41,7 @@ func (e *entries) next(id string, fields Fields) error {
 	case len(fields) == 0:
 		return fmt.Errorf("entry %q has no fields", id)
 	}
-	e.last = id
+	e.last, e.at = id, e.at.after(id)
 	switch at := timeOfEntry(ms); {
 	case string(fields["kind"]) == string(blackboard.EventClock):
 		e.ahead, e.set = "", at
@@ -48,8 +51,11 @@ func (e *entries) next(id string, fields Fields) error {
 	return nil
 }
 
-// rest returns an error when the ledger is ahead of the clock, and does not say so itself.
+// rest returns an error when the ledger, or an artefact's entry, is ahead of the clock, and the ledger does not say so itself.
 func (e *entries) rest() error {
+	if e.late != nil && e.set.IsZero() {
+		return e.late
+	}
 	if e.ahead == "" {
 		return nil
 	}
@@ -78,8 +84,10 @@ func (i *imports) event(line []byte) error {
 		return i.wrong("%s", err)
 	}
 	stored := textOf(l.Fields)
-	if err := i.artefacts.check(stored); err != nil {
+	err, late := i.artefacts.check(i.entries.at, stored)
+	if err != nil {
 		return i.wrong("%s", err)
 	}
+	i.entries.late = cmp.Or(i.entries.late, late)
 	return i.stage.event(l.ID, stored)
 }

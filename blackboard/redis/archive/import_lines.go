@@ -147,7 +147,7 @@ func (i *imports) artefact(line []byte) error {
 	if i.artefacts[id] != nil {
 		return i.wrong("artefact %s is in the file twice", id)
 	}
-	i.artefacts.add(id, stored["payload"])
+	i.artefacts.add(id, stored)
 	return i.stage.artefact(id, stored)
 }
 
