@@ -47,6 +47,10 @@ func TestExportLost(t *testing.T) {
 			"a time changed":    {func(w *world, _, result, _ string) string { return w.sets(result, "created_at", "1700000000000000") }, "it has another created_at", archive.Counts{Lost: 1}},
 			"an entry gone":     {func(w *world, _, result, _ string) string { return w.removeEntryOf(result) }, "is not in the ledger", archive.Counts{Lost: 1}},
 			"bids gone":         {func(w *world, _, _, claim string) string { return w.b.c.Keys.Bids(claim) }, "is in the ledger and nowhere else", archive.Counts{}},
+			"a status changed": {func(w *world, goal, _, _ string) string {
+				w.raw("HSET", w.b.c.Keys.Workflow(goal), "status", "failed")
+				return w.b.c.Keys.Absent()
+			}, "it is failed, recorded is achieved", archive.Counts{}},
 			"a workflow broken": {func(w *world, goal, _, _ string) string { return w.b.c.Keys.Workflow(goal) + " created_at" }, "field created_at", archive.Counts{}},
 		} {
 			w := newWorld(t, s)

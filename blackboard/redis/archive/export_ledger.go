@@ -99,6 +99,7 @@ func (u *unlisted) find(id string) {
 func (e *export) hearLedger(ctx context.Context, after, to string) error {
 	return e.eachEntry(ctx, after, to, func(_ string, at entryTime, entry map[string]string) error {
 		e.sums.hear(at, entry)
+		e.statuses.hear(entry)
 		e.listed.miss(&e.listed.claims, entry["claim"])
 		e.listed.miss(&e.listed.claims, entry["rework"])
 		switch blackboard.EventKind(entry["kind"]) {

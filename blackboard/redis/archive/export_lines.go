@@ -121,6 +121,10 @@ func (l WorkflowLine) fault() error {
 	return err
 }
 
+func (l WorkflowLine) status() blackboard.WorkflowStatus {
+	return blackboard.WorkflowStatus(l.Fields["status"])
+}
+
 // openLine is an entry in an index of open work, with its time in microseconds since
 // 1970.
 type openLine struct {

@@ -85,6 +85,9 @@ func (e *export) spoolWorkflow(to *spool, l WorkflowLine, fault error) error {
 	if err := e.broken(workflowOf(l.ID), fault); err != nil {
 		return err
 	}
+	if fault == nil {
+		e.spooledStatuses[keyOf(l.ID)] = l.status()
+	}
 	return to.lines.Write(LineWorkflow, l)
 }
 
@@ -147,6 +150,15 @@ func (e *export) writeWorkflow(from *spool, id string, spooled bool) error {
 	changed, ok := e.now.changedWorkflows[id]
 	if !ok {
 		changed = WorkflowLine{Kind: LineWorkflow, ID: id, Fields: Fields{}}
+	}
+	is, readable := e.spooledStatuses[keyOf(id)]
+	if ok {
+		is, readable = changed.status(), changed.fault() == nil
+	}
+	if readable {
+		if err := e.broken(workflowOf(id), e.statuses.compare(id, is)); err != nil {
+			return err
+		}
 	}
 	return e.writeSpooled(from, LineWorkflow, workflowOf(id), spooled, changed, ok)
 }
