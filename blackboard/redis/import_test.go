@@ -394,6 +394,56 @@ func TestImportDamaged(t *testing.T) {
 	})
 }
 
+// A goal that counts more or less than there is open in the file, or nothing at all, is counted anew, and its ledger says so.
+// One that counts right is not touched.
+func TestImportMiscounted(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		from := newWorld(t, startEmbedded(t))
+		ended, going := history(from)
+		lines := from.export("")
+		edit := func(goal, from, to string) []string {
+			all := slices.Clone(lines)
+			for i, line := range all {
+				if strings.HasPrefix(line, `{"kind":"workflow","id":"`+goal) {
+					if !strings.Contains(line, from) {
+						t.Fatalf("no %s in %s", from, line)
+					}
+					all[i] = strings.Replace(line, from, to, 1)
+				}
+			}
+			return resealed(all)
+		}
+		outstanding := `"outstanding":"` + strconv.Itoa(from.workflow(going).Outstanding) + `"`
+		for what, c := range map[string]struct {
+			lines []string
+			goal  string
+		}{
+			"right":              {lines, ""},
+			"ended, and active":  {edit(ended, `"outstanding":"0","questions":"0","status":"achieved"`, `"outstanding":"5","questions":"0","status":"active"`), ended},
+			"ended, below zero":  {edit(ended, `"outstanding":"0"`, `"outstanding":"-5"`), ended},
+			"active, too much":   {edit(going, outstanding, `"outstanding":"50"`), going},
+			"active, below zero": {edit(going, outstanding, `"outstanding":"-1"`), going},
+		} {
+			w := fresh(t, s)
+			_, err := w.imports(c.lines)
+			if err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+			for _, goal := range []string{ended, going} {
+				was, is := from.workflow(goal), w.workflow(goal)
+				if is.Status != was.Status || is.Outstanding != was.Outstanding || is.Gates != was.Gates || is.Questions != was.Questions || is.Suspended != was.Suspended {
+					t.Errorf("%s: %+v, want %+v", what, is, was)
+				}
+			}
+			recounts := slices.DeleteFunc(w.events(), func(e blackboard.Event) bool { return e.Kind != blackboard.EventRecount })
+			if c.goal == "" && len(recounts) != 0 || c.goal != "" && (len(recounts) != 1 || recounts[0].Workflow != c.goal || recounts[0].Reason != "it was imported") {
+				t.Errorf("%s: recounts %+v", what, recounts)
+			}
+			w.raw("FLUSHALL")
+		}
+	})
+}
+
 // lastEntry adds an entry of that id, and others.
 func lastEntry(lines []string, id string, more ...string) []string {
 	last := `{"kind":"event","id":"` + id + `","event":{"kind":"models","to":"running"}}` + "\n"

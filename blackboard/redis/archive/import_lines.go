@@ -26,6 +26,7 @@ type imports struct {
 	artefacts recorded        // their digests, for the ledger
 	known     map[string]bool // claims, and workflows as "workflow ID"
 	entries   entries
+	toCount   []string // goals with work, or with counts that cannot be
 }
 
 func (i *imports) wrong(format string, args ...any) error {
@@ -200,6 +201,9 @@ func (i *imports) workflow(line []byte) error {
 		return i.wrong("workflow %s is in the file twice", l.ID)
 	}
 	i.known[workflowOf(l.ID)] = true
+	if l.counts() {
+		i.toCount = append(i.toCount, l.ID)
+	}
 	return i.stage.workflow(l)
 }
 
