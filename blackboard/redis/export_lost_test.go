@@ -2,6 +2,7 @@ package redis
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"sett/blackboard"
 	"sett/blackboard/redis/archive"
+	"sett/blackboard/redis/internal/store"
 )
 
 // What is left of a blackboard that lost some records, or has broken ones, is
@@ -98,6 +100,31 @@ func (w *world) removeEntryOf(id string) string {
 	}
 	w.Fatalf("artefact %s is not in the ledger", id)
 	return ""
+}
+
+// Each entry that stores an artefact has the digest of its fields, and no other entry has one.
+func TestRecordDigests(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		history(w)
+		digests := map[blackboard.EventKind]int{}
+		for _, e := range w.events() {
+			id := cmp.Or(e.Attributes[blackboard.AttributeResult], e.Artefact)
+			want := ""
+			if e.Attributes["sha256"] != "" {
+				fields, err := w.b.c.Hash(w.ctx, "read artefact", w.b.c.Keys.Artifact(id))
+				must(t, err)
+				want = store.RecordOf(store.WholeArtefact(id, fields))
+				digests[e.Kind]++
+			}
+			if got := e.Attributes["record"]; got != want {
+				t.Errorf("entry %+v has the digest %q, want %q", e, got, want)
+			}
+		}
+		if len(digests) < 8 {
+			t.Errorf("only %v store artefacts", digests)
+		}
+	})
 }
 
 // What an index lacks is found by the ledger: the export has all of it, and names the index.

@@ -22,7 +22,7 @@ func (b Ledger) Last(ctx context.Context) (string, error) { return b.c.Last(ctx)
 
 // Removed returns how many entries are gone from the ledger, which only grows; nil: none, as far as the server tells.
 func (b Ledger) Removed(ctx context.Context) (*blackboard.RemovedError, error) {
-	return b.c.Removed(ctx)
+	return store.Removed(ctx, b.c)
 }
 
 // History returns up to count entries after a position, oldest first.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"sett/blackboard"
+	"sett/blackboard/redis/internal/store"
 )
 
 // broken takes note that a record is missing or corrupt, if it is.
@@ -26,7 +27,7 @@ func (e *export) broken(what string, fault error) error {
 
 // lookForRemoved takes note that the ledger lacks entries, where the server tells.
 func (e *export) lookForRemoved(ctx context.Context) error {
-	removed, err := e.c.Removed(ctx)
+	removed, err := store.Removed(ctx, e.c)
 	if denied := (*blackboard.DeniedError)(nil); errors.As(err, &denied) {
 		return nil // sett doctor says so
 	}

@@ -11,7 +11,7 @@ import (
 
 // Removed returns how many entries are gone from the ledger; nil: none, as far as the server tells. One before Redis 7 and
 // the embedded one do not. The error is a DeniedError where the user may not ask.
-func (c *Conn) Removed(ctx context.Context) (*blackboard.RemovedError, error) {
+func Removed(ctx context.Context, c *Conn) (*blackboard.RemovedError, error) {
 	m, err := c.AskHome(ctx, "look for removed entries", "XINFO", "STREAM", c.Keys.Events())
 	if denied := Denied(c, err); denied != nil {
 		return nil, denied
