@@ -160,6 +160,26 @@ func (e *UnsureError) Error() string { return e.Err.Error() }
 // Unwrap returns the error of the last attempt.
 func (e *UnsureError) Unwrap() error { return e.Err }
 
+// RemovedError says that the ledger, which only grows, lacks entries that were added. It wraps ErrCorrupt.
+type RemovedError struct {
+	Entries int64  // that are gone
+	Last    string // the latest of them; empty: the server does not tell
+}
+
+func (e *RemovedError) Error() string {
+	entries, last := "entries were", ""
+	if e.Entries == 1 {
+		entries = "entry was"
+	}
+	if e.Last != "" {
+		last = ", the latest at " + e.Last
+	}
+	return fmt.Sprintf("%d %s removed from the ledger%s: not by Sett, which removes none", e.Entries, entries, last)
+}
+
+// Unwrap makes errors.Is find ErrCorrupt.
+func (e *RemovedError) Unwrap() error { return ErrCorrupt }
+
 // SchemaError says that the records of an instance have another form than this sett reads.
 type SchemaError struct {
 	Instance, Has, Wants string

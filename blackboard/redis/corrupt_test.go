@@ -31,7 +31,7 @@ func TestCorruptRecords(t *testing.T) {
 				"granted_review_agents": "{}", "granted_parallel_agents": "x", "expected_bidders": `"a"`, "additional_context_ids": "[{}]",
 				"revision": "", "opened_at": "1.5", "closed_at": "x", "target_version": "v1",
 			}},
-			{w.b.c.Keys.Workflow(goalID), "outstanding failures terminals questions suspended terminal_id failure_id",
+			{w.b.c.Keys.Workflow(goalID), "by outstanding failures terminals questions suspended terminal_id failure_id",
 				func() error { _, err := w.b.Records.Workflow(w.ctx, goalID); return err }, map[string]string{
 					"outstanding": "x", "failures": "x", "terminals": "1.5", "questions": "-", "suspended": "x", "created_at": "x", "ended_at": "x",
 				}},

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"sett/blackboard"
 	"sett/blackboard/redis/archive"
+	"sett/blackboard/redis/internal/store"
 )
 
 // What is left of a blackboard that lost some records, or has broken ones, is
@@ -31,9 +33,27 @@ func TestExportLost(t *testing.T) {
 			"a grant broken":     {func(w *world, _, _, claim string) string { return w.b.c.Keys.Claim(claim) + " grant:a" }, "read grant", archive.Counts{}},
 			"a payload changed":  {func(w *world, _, result, _ string) string { return w.b.c.Keys.Artifact(result) + " payload" }, "is not what the ledger recorded", archive.Counts{Lost: 1}},
 			"a goal changed":     {func(w *world, goal, _, _ string) string { return w.b.c.Keys.Artifact(goal) + " payload" }, "is not what the ledger recorded", archive.Counts{Lost: 1}},
-			"an entry gone":      {func(w *world, _, result, _ string) string { return w.removeEntryOf(result) }, "is not in the ledger", archive.Counts{Lost: 1}},
-			"bids gone":          {func(w *world, _, _, claim string) string { return w.b.c.Keys.Bids(claim) }, "is in the ledger and nowhere else", archive.Counts{}},
-			"a workflow broken":  {func(w *world, goal, _, _ string) string { return w.b.c.Keys.Workflow(goal) + " created_at" }, "field created_at", archive.Counts{}},
+			"a summary changed":  {func(w *world, _, result, _ string) string { return w.sets(result, "summary", "mine") }, "it has another summary, metadata,", archive.Counts{Lost: 1}},
+			"metadata changed":   {func(w *world, _, result, _ string) string { return w.sets(result, "metadata", "{\"x\":1}") }, "it has another summary, metadata,", archive.Counts{Lost: 1}},
+			"sources changed": {func(w *world, goal, result, _ string) string {
+				return w.sets(result, "source_artefacts", "[\""+result+"\"]")
+			}, "it has another summary, metadata,", archive.Counts{Lost: 1}},
+			"a role changed":    {func(w *world, _, result, _ string) string { return w.sets(result, "produced_by_role", "boss") }, "it has another summary, metadata,", archive.Counts{Lost: 1}},
+			"a goal's summary":  {func(w *world, goal, _, _ string) string { return w.sets(goal, "summary", "mine") }, "it has another summary, metadata,", archive.Counts{Lost: 1}},
+			"a goal's type":     {func(w *world, goal, _, _ string) string { return w.sets(goal, "type", "Evil") }, "it has another type", archive.Counts{Lost: 1}},
+			"a type changed":    {func(w *world, _, result, _ string) string { return w.sets(result, "type", "Evil") }, "it has another type", archive.Counts{Lost: 1}},
+			"an agent changed":  {func(w *world, _, result, _ string) string { return w.sets(result, "produced_by_agent", "mallory") }, "it has another produced_by_agent", archive.Counts{Lost: 1}},
+			"a commit added":    {func(w *world, _, result, _ string) string { return w.sets(result, "commit", strings.Repeat("5f", 20)) }, "it has another summary, metadata, commit,", archive.Counts{Lost: 1}},
+			"a kind changed":    {func(w *world, _, result, _ string) string { return w.sets(result, "structural_type", "Terminal") }, "it has another structural_type", archive.Counts{Lost: 1}},
+			"a version changed": {func(w *world, _, result, _ string) string { return w.sets(result, "version", "7") }, "it has another version", archive.Counts{Lost: 1}},
+			"a time changed":    {func(w *world, _, result, _ string) string { return w.sets(result, "created_at", "1700000000000000") }, "it has another created_at", archive.Counts{Lost: 1}},
+			"an entry gone":     {func(w *world, _, result, _ string) string { return w.removeEntryOf(result) }, "is not in the ledger", archive.Counts{Lost: 1}},
+			"bids gone":         {func(w *world, _, _, claim string) string { return w.b.c.Keys.Bids(claim) }, "is in the ledger and nowhere else", archive.Counts{}},
+			"a status changed": {func(w *world, goal, _, _ string) string {
+				w.raw("HSET", w.b.c.Keys.Workflow(goal), "status", "failed")
+				return w.b.c.Keys.Absent()
+			}, "it is failed, recorded is achieved", archive.Counts{}},
+			"a workflow broken": {func(w *world, goal, _, _ string) string { return w.b.c.Keys.Workflow(goal) + " created_at" }, "field created_at", archive.Counts{}},
 		} {
 			w := newWorld(t, s)
 			goal, _ := history(w)
@@ -54,17 +74,57 @@ func TestExportLost(t *testing.T) {
 	})
 }
 
+// sets changes a field of an artefact. It returns a key that does not exist.
+func (w *world) sets(id, field, value string) string {
+	w.Helper()
+	w.raw("HSET", w.b.c.Keys.Artifact(id), field, value)
+	return w.b.c.Keys.Absent()
+}
+
 // removeEntryOf removes the entry that stored an artefact from the ledger. It returns a key that does not exist.
+// The server forgets that it was there, if it ever knew: removed entries are another fault.
 func (w *world) removeEntryOf(id string) string {
 	w.Helper()
+	key := w.b.c.Keys.Events()
 	for _, e := range w.events() {
 		if e.Artefact == id && e.Attributes["sha256"] != "" {
-			w.raw("XDEL", w.b.c.Keys.Events(), e.ID)
+			last, err := w.b.Ledger.Last(w.ctx)
+			must(w, err)
+			w.raw("XDEL", key, e.ID)
+			if removed, err := w.b.Ledger.Removed(w.ctx); removed != nil {
+				must(w, err)
+				w.raw("XSETID", key, last, "ENTRIESADDED", w.raw("XLEN", key)[0], "MAXDELETEDID", "0-0")
+			}
 			return w.b.c.Keys.Absent()
 		}
 	}
 	w.Fatalf("artefact %s is not in the ledger", id)
 	return ""
+}
+
+// Each entry that stores an artefact has the digest of its fields, and no other entry has one.
+func TestRecordDigests(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		history(w)
+		digests := map[blackboard.EventKind]int{}
+		for _, e := range w.events() {
+			id := cmp.Or(e.Attributes[blackboard.AttributeResult], e.Artefact)
+			want := ""
+			if e.Attributes["sha256"] != "" {
+				fields, err := w.b.c.Hash(w.ctx, "read artefact", w.b.c.Keys.Artifact(id))
+				must(t, err)
+				want = store.RecordOf(store.WholeArtefact(id, fields))
+				digests[e.Kind]++
+			}
+			if got := e.Attributes["record"]; got != want {
+				t.Errorf("entry %+v has the digest %q, want %q", e, got, want)
+			}
+		}
+		if len(digests) < 8 {
+			t.Errorf("only %v store artefacts", digests)
+		}
+	})
 }
 
 // What an index lacks is found by the ledger: the export has all of it, and names the index.

@@ -69,7 +69,7 @@ func writeMany(w io.Writer, goals int) error {
 			for i, e := range []archive.Fields{
 				{"kind": "goal", "artefact": archive.Exact(id(0, n)), "size": size, "sha256": digest}, {"kind": "open", "claim": archive.Exact(id(2, n))},
 				{"kind": "bid", "agent": "writer"}, {"kind": "grant", "agent": "writer"}, {"kind": "start", "agent": "writer"},
-				{"kind": "result", "artefact": archive.Exact(id(1, n)), "size": size, "sha256": digest}, {"kind": "complete", "claim": archive.Exact(id(2, n))},
+				{"kind": "result", "artefact": archive.Exact(id(1, n)), "size": size, "sha256": digest}, {"kind": "complete", "claim": archive.Exact(id(2, n)), "workflow_status": "achieved"},
 			} {
 				e["workflow"] = archive.Exact(id(0, n))
 				lines = append(lines, archive.EventLine{Kind: archive.LineEvent, ID: fmt.Sprintf("%d-%d", start.UnixMilli()+int64(n), i), Fields: e})

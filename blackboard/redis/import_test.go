@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -334,6 +336,15 @@ func TestImportDamaged(t *testing.T) {
 			"is not what the ledger": func(l []string) []string {
 				return resealed(edit(archive.LineArtefact, `"payload":"do it"`, `"payload":"do xx"`)(l))
 			},
+			"it has another created_at": func(l []string) []string {
+				return resealed(edit(archive.LineArtefact, `"created_at":"20`, `"created_at":"19`)(l))
+			},
+			"it has another type": func(l []string) []string {
+				return resealed(edit(archive.LineArtefact, `"type":"`, `"type":"X`)(l))
+			},
+			"it has another summary, metadata": func(l []string) []string {
+				return resealed(edit(archive.LineArtefact, `"summary":"`, `"summary":"X`)(l))
+			},
 			"unknown field": func(l []string) []string {
 				return resealed(edit(archive.LineArtefact, `"summary":`, `"humour":1,"summary":`)(l))
 			},
@@ -344,8 +355,18 @@ func TestImportDamaged(t *testing.T) {
 			"in the ledger and nowhere":   without(first[archive.LineClaim] - 1), // an artefact without a claim
 			"is open and not in the file": func(l []string) []string { return resealed(edit(archive.LineOpen, `"id":"0`, `"id":"1`)(l)) },
 			"unknown index":               func(l []string) []string { return resealed(edit(archive.LineOpen, `"index":"`, `"index":"x`)(l)) },
-			"something after":             func(l []string) []string { return append(l, "{}\n") },
-			"no time":                     func(l []string) []string { return resealed(edit(archive.LineOpen, `"since":"`, `"since":"x`)(l)) },
+			"has no fields": func(l []string) []string {
+				l[len(l)-2] = l[len(l)-2][:strings.Index(l[len(l)-2], `"event":{`)] + "\"event\":{}}\n"
+				return resealed(l)
+			},
+			"no entry can be added": func(l []string) []string { return lastEntry(l, "18446744073709551615-18446744073709551615") },
+			"after which no entry":  func(l []string) []string { return lastEntry(l, "18446744073709551615-0") },
+			"is of 2096-10-02T07:06:40Z, and the blackboard's clock says": func(l []string) []string {
+				return lastEntry(l, "4000000000000-0")
+			},
+			"is no id of an entry": func(l []string) []string { return lastEntry(l, "tomorrow") },
+			"something after":      func(l []string) []string { return append(l, "{}\n") },
+			"no time":              func(l []string) []string { return resealed(edit(archive.LineOpen, `"since":"`, `"since":"x`)(l)) },
 			"its footer says": func(l []string) []string {
 				l[len(l)-1] = strings.Replace(l[len(l)-1], `"claims":1`, `"claims":2`, 1)
 				return l
@@ -370,6 +391,99 @@ func TestImportDamaged(t *testing.T) {
 		}
 		_, err := w.imports(lines)
 		must(t, err)
+	})
+}
+
+// A goal that counts more or less than there is open in the file, or nothing at all, is counted anew, and its ledger says so.
+// One that counts right is not touched.
+func TestImportMiscounted(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		from := newWorld(t, startEmbedded(t))
+		ended, going := history(from)
+		lines := from.export("")
+		edit := func(goal, from, to string) []string {
+			all := slices.Clone(lines)
+			for i, line := range all {
+				if strings.HasPrefix(line, `{"kind":"workflow","id":"`+goal) {
+					if !strings.Contains(line, from) {
+						t.Fatalf("no %s in %s", from, line)
+					}
+					all[i] = strings.Replace(line, from, to, 1)
+				}
+			}
+			return resealed(all)
+		}
+		outstanding := `"outstanding":"` + strconv.Itoa(from.workflow(going).Outstanding) + `"`
+		for what, c := range map[string]struct {
+			lines []string
+			goal  string
+		}{
+			"right":              {lines, ""},
+			"ended, and active":  {edit(ended, `"outstanding":"0","questions":"0","status":"achieved"`, `"outstanding":"5","questions":"0","status":"active"`), ended},
+			"ended, below zero":  {edit(ended, `"outstanding":"0"`, `"outstanding":"-5"`), ended},
+			"active, too much":   {edit(going, outstanding, `"outstanding":"50"`), going},
+			"active, below zero": {edit(going, outstanding, `"outstanding":"-1"`), going},
+		} {
+			w := fresh(t, s)
+			_, err := w.imports(c.lines)
+			if err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+			for _, goal := range []string{ended, going} {
+				was, is := from.workflow(goal), w.workflow(goal)
+				if is.Status != was.Status || is.Outstanding != was.Outstanding || is.Gates != was.Gates || is.Questions != was.Questions || is.Suspended != was.Suspended {
+					t.Errorf("%s: %+v, want %+v", what, is, was)
+				}
+			}
+			recounts := slices.DeleteFunc(w.events(), func(e blackboard.Event) bool { return e.Kind != blackboard.EventRecount })
+			if c.goal == "" && len(recounts) != 0 || c.goal != "" && (len(recounts) != 1 || recounts[0].Workflow != c.goal || recounts[0].Reason != "it was imported") {
+				t.Errorf("%s: recounts %+v", what, recounts)
+			}
+			w.raw("FLUSHALL")
+		}
+	})
+}
+
+// lastEntry adds an entry of that id, and others.
+func lastEntry(lines []string, id string, more ...string) []string {
+	last := `{"kind":"event","id":"` + id + `","event":{"kind":"models","to":"running"}}` + "\n"
+	return resealed(slices.Insert(lines, len(lines)-1, append([]string{last}, more...)...))
+}
+
+// An import takes entries that are ahead of its clock by less than a day, and by more where the ledger says that
+// its clock was set back. Others can be added behind them.
+func TestImportAhead(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		from := newWorld(t, startEmbedded(t))
+		history(from)
+		lines := from.export("")
+		clock := func(id string) string {
+			return `{"kind":"event","id":"` + id + `","event":{"kind":"clock","at":"1"}}` + "\n"
+		}
+		later := func(id string) string {
+			return `{"kind":"event","id":"` + id + `","event":{"kind":"models","to":"running"}}` + "\n"
+		}
+		tomorrow := strconv.FormatInt(time.Now().Add(23*time.Hour).UnixMilli(), 10)
+		for what, l := range map[string][]string{
+			"hours":    lastEntry(slices.Clone(lines), tomorrow+"-0"),
+			"set back": lastEntry(slices.Clone(lines), "4000000000000-0", later("4000000000000-1"), clock("4000000000000-2"), later("4000000000000-3")),
+		} {
+			w := fresh(t, s)
+			counts, err := w.imports(l)
+			if err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+			must(t, w.b.People.PostGoal(w.ctx, goal("and on"), "ann"))
+			if got := len(w.events()); got < counts.Events+2 {
+				t.Errorf("%s: %d entries of %d", what, got, counts.Events)
+			}
+			w.raw("FLUSHALL")
+		}
+		w := fresh(t, s)
+		_, err := w.imports(lastEntry(slices.Clone(lines), "4000000000000-0", clock("4000000000000-2"), later("4000100000000-0")))
+		if err == nil || !strings.Contains(err.Error(), "is of 2096-10-03") {
+			t.Errorf("ahead of what the clock was: %v", err)
+		}
 	})
 }
 

@@ -20,6 +20,11 @@ type Ledger struct{ c *store.Conn }
 // Last returns the position of the ledger's last entry.
 func (b Ledger) Last(ctx context.Context) (string, error) { return b.c.Last(ctx) }
 
+// Removed returns how many entries are gone from the ledger, which only grows; nil: none, as far as the server tells.
+func (b Ledger) Removed(ctx context.Context) (*blackboard.RemovedError, error) {
+	return store.Removed(ctx, b.c)
+}
+
 // History returns up to count entries after a position, oldest first.
 func (b Ledger) History(ctx context.Context, after string, count int64) ([]blackboard.Event, error) {
 	es, err := b.c.Entries(ctx, after, "+", count)

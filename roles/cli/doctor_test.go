@@ -201,6 +201,30 @@ func TestDoctorClockSetBack(t *testing.T) {
 	readFindings(t, out, err).expect(t, "clock", "ledger of stage", doctor.Warning, "was set back", "kind clock")
 }
 
+// TestDoctorRemovedEntries: an entry that was removed from the ledger, and made up for by another one, is told of.
+func TestDoctorRemovedEntries(t *testing.T) {
+	s := newStage(t, redistest.Durable...)
+	s.Goal("one")
+	doctored := func() findings {
+		out, _, err := s.run("doctor", "-o", "json")
+		return readFindings(t, out, err)
+	}
+	for _, f := range doctored() {
+		if f.Subject == "ledger of stage" {
+			t.Errorf("before: %+v", f)
+		}
+	}
+	last, err := s.board.Ledger.Last(t.Context())
+	s.Must(err)
+	s.Send("XDEL", "sett:{stage}:events", last)
+	s.Send("XADD", "sett:{stage}:events", "*", "kind", "models", "to", "running")
+	doctored().expect(t, "blackboard", "ledger of stage", doctor.Problem, "1 entry was removed from the ledger, the latest at "+last, "an export from before")
+	_, stderr, err := s.run("ledger", "export", "--file", "rest.jsonl")
+	if role.CodeOf(err) != role.Failed || !strings.Contains(stderr, "warning: 1 entry was removed from the ledger, the latest at "+last+": not by Sett") {
+		t.Errorf("the export says %q: %v", stderr, err)
+	}
+}
+
 // TestDoctorFailover: where another server takes over, replicas have to be demanded.
 func TestDoctorFailover(t *testing.T) {
 	all := redistest.Cluster(t, 1, 1, redistest.Durable...)

@@ -65,3 +65,29 @@ func TestLedgerChanged(t *testing.T) {
 		}
 	})
 }
+
+// TestShowChanged: an artefact that was changed by hand is shown as it is, and the command fails: the ledger has another one.
+func TestShowChanged(t *testing.T) {
+	s := newStage(t)
+	changed, other := s.Goal("one"), s.Goal("two")
+	for _, args := range [][]string{{"show", changed}, {"unearth", changed}, {"unearth", "--meta", changed}} {
+		if _, stderr, err := s.run(args...); err != nil {
+			t.Errorf("%q of what is right: %v, %s", args, err, stderr)
+		}
+	}
+	s.Send("HSET", "sett:{stage}:artifact:"+changed, "payload", "another")
+	s.Send("HSET", "sett:{stage}:artifact:"+other, "summary", "mine")
+	for _, c := range []struct {
+		id, says string
+		args     []string
+	}{
+		{changed, "its payload has 7 bytes", []string{"show"}}, {changed, "its payload has 7 bytes", []string{"show", "-o", "json"}},
+		{changed, "its payload has 7 bytes", []string{"unearth"}}, {changed, "its payload has 7 bytes", []string{"unearth", "--meta"}},
+		{other, "it has another summary, metadata,", []string{"show"}}, {other, "it has another summary, metadata,", []string{"unearth"}},
+	} {
+		out, _, err := s.run(append(c.args, c.id)...)
+		if role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "artefact "+c.id+" is not what the ledger recorded: "+c.says) || out == "" {
+			t.Errorf("%q: %v, %q", c.args, err, out)
+		}
+	}
+}

@@ -2,12 +2,15 @@ package cli
 
 import (
 	"cmp"
+	"errors"
 
 	"sett/blackboard"
 	"sett/roles/cli/chart"
 	"sett/roles/cli/grammar"
+	"sett/roles/cli/ledger"
 	"sett/roles/cli/status"
 	"sett/roles/cli/term"
+	"sett/roles/view"
 )
 
 type showCmd struct {
@@ -44,6 +47,11 @@ func (c *showCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	return errors.Join(c.artefact(a, on, r, artefact), ledger.Recorded(a.ctx, on.b, artefact))
+}
+
+// artefact shows an artefact, or the goal that it is.
+func (c *showCmd) artefact(a *app, on subject, r view.Reader, artefact blackboard.Artefact) error {
 	if artefact.Type == blackboard.TypeGoalDefined && artefact.WorkflowID == on.id {
 		read := r.GoalDetail
 		if c.NoClaims {

@@ -14,6 +14,7 @@ import (
 	"sett/roles/cli/commit"
 	"sett/roles/cli/grammar"
 	"sett/roles/cli/instance"
+	"sett/roles/cli/ledger"
 	"sett/roles/cli/term"
 	"sett/roles/role"
 	"sett/roles/role/words"
@@ -84,12 +85,17 @@ func (c payloadForm) check(command string) error {
 // plain says whether the payload alone is wanted.
 func (c payloadForm) plain() bool { return !c.Meta && !c.patches() && c.Output == "" }
 
-// print writes the payload of an artefact, or the other parts of it that are wanted.
+// print writes the payload of an artefact, or the other parts of it that are wanted. It fails then if the artefact is not as
+// the ledger recorded it.
 func (c payloadForm) print(a *app, on subject) error {
 	artefact, err := on.b.Records.Artefact(a.ctx, on.id)
 	if err != nil {
 		return err
 	}
+	return errors.Join(c.write(a, on, artefact), ledger.Recorded(a.ctx, on.b, artefact))
+}
+
+func (c payloadForm) write(a *app, on subject, artefact blackboard.Artefact) error {
 	if c.patches() || artefact.NamesCommit() && !c.Meta && !c.Raw && (c.Output != "" || isHash(artefact)) {
 		return c.showCommit(a, on.b, on.in, artefact)
 	}

@@ -27,7 +27,8 @@ type orchestrator struct {
 	reachable *role.Reachable
 	board     board
 	overruns  chan blackboard.Overrun // scripts that were ended on the blackboard, to be told of
-	saw       func()                  // the blackboard was compared with what we know of it, and fits
+	removed   removed
+	saw       func() // the blackboard was compared with what we know of it, and fits
 
 	listen     func(ctx context.Context, ready func(), notice func(string), lost func(error)) error
 	repository sweeper // nil: there is none

@@ -106,6 +106,7 @@ func (t *term) renew(ctx context.Context) error {
 		}
 		t.reachable.Back()
 		t.saw()
+		t.removed.tell(ctx)
 		return nil
 	})
 }

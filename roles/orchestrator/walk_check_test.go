@@ -173,7 +173,7 @@ func (all walked) held(id string) bool { return slices.Contains(all.gates, id) }
 
 // checkGoal: its account is the sum of what there is of it.
 func checkGoal(all walked, g blackboard.Workflow, bad func(string, any, any)) {
-	want := blackboard.Workflow{ID: g.ID, Status: blackboard.WorkflowActive, CreatedAt: g.CreatedAt, EndedAt: g.EndedAt}
+	want := blackboard.Workflow{ID: g.ID, Status: blackboard.WorkflowActive, By: g.By, CreatedAt: g.CreatedAt, EndedAt: g.EndedAt}
 	var failures, terminals []string
 	cancelled := false
 	for id, a := range all.artefacts {

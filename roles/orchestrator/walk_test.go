@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"math/rand/v2"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"sett/blackboard"
+	"sett/blackboard/redis/archive"
 	"sett/contract/config"
 )
 
@@ -60,7 +62,7 @@ func newWalker(t *testing.T, seed uint64) *walker {
 }
 
 // TestRandomWalks: whatever is done in whatever order, the accounts agree after
-// every single move, and everything comes to an end.
+// every single move, and everything comes to an end. The ledger says of each record all that an export compares.
 func TestRandomWalks(t *testing.T) {
 	t.Parallel()
 	const walks, steps = 20, 200 // every step looks at all that was done before it
@@ -81,6 +83,9 @@ func TestRandomWalks(t *testing.T) {
 			w.check(fmt.Sprintf("walk %d, step %d: %s (%v)", seed, step, what, err))
 		}
 		w.drain()
+		if _, err := archive.Export(w.Context(), w.board, io.Discard, archive.ExportOptions{}); err != nil {
+			t.Errorf("walk %d: records and ledger differ: %v", seed, err)
+		}
 		n := w.followed()
 		if followed += n; w.l.courses.off == (n > 0) {
 			t.Errorf("walk %d: scripts followed a course %d times", seed, n)

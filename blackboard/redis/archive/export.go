@@ -37,7 +37,7 @@ const (
 // grants, workflows and entries of the ledger, all as they are at one moment. Import
 // reads them. Records that the ledger names and no index has are found by the ledger.
 func Export(ctx context.Context, b Board, w io.Writer, o ExportOptions) (Counts, error) {
-	e := &export{c: b.Conn().Patient(), o: o, out: NewLineWriter(w), listed: newListed(), sums: recorded{}, told: map[string]bool{}}
+	e := &export{c: b.Conn().Patient(), o: o, out: NewLineWriter(w), listed: newListed(), sums: recorded{}, statuses: statuses{}, spooledStatuses: statuses{}, told: map[string]bool{}}
 	err := e.run(ctx)
 	if err == nil {
 		err = e.out.Close()
@@ -65,6 +65,9 @@ type export struct {
 	listed            *listed             // claims and goals
 	found             *spool              // of those that only the ledger has, see unlisted
 	sums              recorded            // of the artefacts in the ledger
+	statuses          statuses            // in the ledger
+	spooledStatuses   statuses            // of the workflows that are spooled, if they can be read
+	clockTold         bool                // the ledger says that the clock was set back
 	told              map[string]bool     // records of which Broken was told
 	said              map[string]lostLine // see known
 }
@@ -92,7 +95,7 @@ func (e *export) run(ctx context.Context) error {
 		defer (*s).close()
 	}
 	steps := []func(context.Context) error{
-		e.spoolClaims, e.spoolWorkflows,
+		e.lookForRemoved, e.spoolClaims, e.spoolWorkflows,
 		func(ctx context.Context) error { return e.hearLedger(ctx, blackboard.Beginning, from) }, e.spoolFound,
 		func(ctx context.Context) error { return e.takeMoment(ctx, from) }, e.listRest,
 		func(ctx context.Context) error { return e.hearLedger(ctx, from, e.now.position) },

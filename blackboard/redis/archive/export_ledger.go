@@ -97,13 +97,16 @@ func (u *unlisted) find(id string) {
 
 // hearLedger reads a part of the ledger.
 func (e *export) hearLedger(ctx context.Context, after, to string) error {
-	return e.eachEntry(ctx, after, to, func(_ string, entry map[string]string) error {
-		e.sums.hear(entry)
+	return e.eachEntry(ctx, after, to, func(_ string, at entryTime, entry map[string]string) error {
+		e.sums.hear(at, entry)
+		e.statuses.hear(entry)
 		e.listed.miss(&e.listed.claims, entry["claim"])
 		e.listed.miss(&e.listed.claims, entry["rework"])
 		switch blackboard.EventKind(entry["kind"]) {
 		case blackboard.EventGoal:
 			e.listed.miss(&e.listed.goals, entry["artefact"])
+		case blackboard.EventClock:
+			e.clockTold = true
 		case blackboard.EventBid:
 			return e.hearBid(entry["claim"], strings.Split(entry["agent"], ","))
 		}

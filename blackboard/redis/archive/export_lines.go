@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -119,6 +120,20 @@ func newWorkflowLine(id string, stored, spending map[string]string) WorkflowLine
 func (l WorkflowLine) fault() error {
 	_, err := store.DecodeWorkflow(l.ID, textOf(l.Fields))
 	return err
+}
+
+func (l WorkflowLine) status() blackboard.WorkflowStatus {
+	return blackboard.WorkflowStatus(l.Fields["status"])
+}
+
+// counts says whether the record counts open work, or may have a wrong count.
+func (l WorkflowLine) counts() bool {
+	for _, name := range []string{"outstanding", "gates", "questions"} {
+		if n := l.Fields[name]; n != "" && n != "0" {
+			return true
+		}
+	}
+	return l.status() == blackboard.WorkflowActive || strings.HasPrefix(string(l.Fields["failures"]), "-")
 }
 
 // openLine is an entry in an index of open work, with its time in microseconds since

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"sett/blackboard"
+	"sett/blackboard/redis/internal/store"
 )
 
 // broken takes note that a record is missing or corrupt, if it is.
@@ -22,6 +23,18 @@ func (e *export) broken(what string, fault error) error {
 	e.told[what] = true
 	e.o.Broken(fault)
 	return nil
+}
+
+// lookForRemoved takes note that the ledger lacks entries, where the server tells.
+func (e *export) lookForRemoved(ctx context.Context) error {
+	removed, err := store.Removed(ctx, e.c)
+	if denied := (*blackboard.DeniedError)(nil); errors.As(err, &denied) {
+		return nil // sett doctor says so
+	}
+	if err != nil || removed == nil {
+		return err
+	}
+	return e.broken("ledger", removed)
 }
 
 // writeLost writes an artefact that cannot be read, or is not as the ledger recorded it, with its record as it is.

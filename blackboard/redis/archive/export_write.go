@@ -85,6 +85,9 @@ func (e *export) spoolWorkflow(to *spool, l WorkflowLine, fault error) error {
 	if err := e.broken(workflowOf(l.ID), fault); err != nil {
 		return err
 	}
+	if fault == nil {
+		e.spooledStatuses[keyOf(l.ID)] = l.status()
+	}
 	return to.lines.Write(LineWorkflow, l)
 }
 
@@ -148,6 +151,15 @@ func (e *export) writeWorkflow(from *spool, id string, spooled bool) error {
 	if !ok {
 		changed = WorkflowLine{Kind: LineWorkflow, ID: id, Fields: Fields{}}
 	}
+	is, readable := e.spooledStatuses[keyOf(id)]
+	if ok {
+		is, readable = changed.status(), changed.fault() == nil
+	}
+	if readable {
+		if err := e.broken(workflowOf(id), e.statuses.compare(id, is)); err != nil {
+			return err
+		}
+	}
 	return e.writeSpooled(from, LineWorkflow, workflowOf(id), spooled, changed, ok)
 }
 
@@ -185,7 +197,7 @@ func (e *export) writeArtefacts(ctx context.Context) error {
 func (e *export) writeArtefact(ctx context.Context, id string, stored map[string]string) error {
 	line, err := lineOfArtefact(id, stored)
 	if err == nil {
-		err = e.sums.compare(id, stored["payload"])
+		err = e.sums.compare(id, stored, e.clockTold)
 	}
 	if err != nil {
 		return e.writeLost(ctx, id, stored, err)
@@ -195,24 +207,26 @@ func (e *export) writeArtefact(ctx context.Context, id string, stored map[string
 
 // writeEvents writes the ledger up to the moment.
 func (e *export) writeEvents(ctx context.Context) error {
-	return e.eachEntry(ctx, blackboard.Beginning, e.now.position, func(id string, entry map[string]string) error {
+	return e.eachEntry(ctx, blackboard.Beginning, e.now.position, func(id string, _ entryTime, entry map[string]string) error {
 		return e.out.Write(LineEvent, EventLine{LineEvent, id, fieldsOf(entry)})
 	})
 }
 
-// eachEntry reads the ledger from behind a position up to another: the entries of the goal, when there is one.
-func (e *export) eachEntry(ctx context.Context, after, to string, f func(id string, entry map[string]string) error) error {
+// eachEntry reads the ledger from behind a position up to another: the entries of the goal, when there is one, and those
+// that say how far the others' times are ahead.
+func (e *export) eachEntry(ctx context.Context, after, to string, f func(id string, at entryTime, entry map[string]string) error) error {
+	at := entryTime{}.after(after)
 	for after != to {
 		entries, err := e.c.Entries(ctx, after, to, 1000)
 		if err != nil || len(entries) == 0 {
 			return err
 		}
 		for _, entry := range entries {
-			after = entry.ID
-			if e.o.Goal != "" && entry.FieldValues["workflow"] != e.o.Goal {
+			after, at = entry.ID, at.after(entry.ID)
+			if e.o.Goal != "" && entry.FieldValues["workflow"] != e.o.Goal && entry.FieldValues["kind"] != string(blackboard.EventClock) {
 				continue
 			}
-			if err := f(entry.ID, entry.FieldValues); err != nil {
+			if err := f(entry.ID, at, entry.FieldValues); err != nil {
 				return err
 			}
 		}

@@ -45,7 +45,7 @@ func (e *FormatError) Error() string { return fmt.Sprintf("line %d: %s", e.Line,
 // appear in one step at the end, or none: a *FormatError is a fault of the file. Until
 // then no goal can be posted. Open work goes on from there; the orchestrator handles
 // grants that ran, as after a crash. The next import clears away one whose process was
-// killed; an import that is interrupted after its last step has succeeded.
+// killed; an import that is interrupted after its last step has succeeded. The work of goals is counted anew then.
 // ErrRefused: the instance takes none.
 func Import(ctx context.Context, b Board, r io.Reader, o ImportOptions) (Counts, error) {
 	c := b.Conn().Patient()
@@ -66,7 +66,16 @@ func Import(ctx context.Context, b Board, r io.Reader, o ImportOptions) (Counts,
 	if err != nil {
 		return Counts{}, fmt.Errorf("import ledger: %w", err)
 	}
+	i.recount(ctx)
 	return i.counts, nil
+}
+
+// recount counts the open work of goals anew, with an entry in the ledger where the file had it wrong: a goal with
+// less open than counted would never end. The import is complete: a goal that cannot be counted now keeps its count.
+func (i *imports) recount(ctx context.Context) {
+	for _, goal := range i.toCount {
+		_, _ = i.c.Do(ctx, "recount", goal, "it was imported")
+	}
 }
 
 // undo removes all imported records, also after an interruption. It returns the reason
@@ -188,7 +197,10 @@ func (m mark) clear(ctx context.Context) error {
 }
 
 // run reads the file and puts its records in place.
-func (i *imports) run(ctx context.Context) error {
+func (i *imports) run(ctx context.Context) (err error) {
+	if i.entries.now, err = i.c.Now(ctx); err != nil {
+		return err
+	}
 	for {
 		kind, err := i.next()
 		if err != nil {

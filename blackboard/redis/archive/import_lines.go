@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 
 	"sett/blackboard"
 	"sett/blackboard/redis/internal/store"
@@ -26,7 +25,8 @@ type imports struct {
 	kind      int             // the place among lineKinds of the line before
 	artefacts recorded        // their digests, for the ledger
 	known     map[string]bool // claims, and workflows as "workflow ID"
-	last      string          // entry of the ledger
+	entries   entries
+	toCount   []string // goals with work, or with counts that cannot be
 }
 
 func (i *imports) wrong(format string, args ...any) error {
@@ -148,7 +148,7 @@ func (i *imports) artefact(line []byte) error {
 	if i.artefacts[id] != nil {
 		return i.wrong("artefact %s is in the file twice", id)
 	}
-	i.artefacts.add(id, stored["payload"])
+	i.artefacts.add(id, stored)
 	return i.stage.artefact(id, stored)
 }
 
@@ -201,6 +201,9 @@ func (i *imports) workflow(line []byte) error {
 		return i.wrong("workflow %s is in the file twice", l.ID)
 	}
 	i.known[workflowOf(l.ID)] = true
+	if l.counts() {
+		i.toCount = append(i.toCount, l.ID)
+	}
 	return i.stage.workflow(l)
 }
 
@@ -245,41 +248,6 @@ func (i *imports) call(line []byte) error {
 	return nil
 }
 
-func (i *imports) event(line []byte) error {
-	var l EventLine
-	if err := i.decode(line, &l); err != nil {
-		return err
-	}
-	if len(l.Fields) == 0 || !laterEntry(i.last, l.ID) {
-		return i.wrong("entry %q does not come after entry %q", l.ID, i.last)
-	}
-	i.last = l.ID
-	stored := textOf(l.Fields)
-	if err := i.artefacts.check(stored); err != nil {
-		return i.wrong("%s", err)
-	}
-	return i.stage.event(l.ID, stored)
-}
-
-// laterEntry says whether an entry's id is valid and comes after another.
-func laterEntry(before, id string) bool {
-	read := func(s string) (ms, n uint64, err error) {
-		a, b, _ := strings.Cut(s, "-")
-		ms, err1 := strconv.ParseUint(a, 10, 64)
-		n, err2 := strconv.ParseUint(b, 10, 64)
-		return ms, n, errors.Join(err1, err2)
-	}
-	ms, n, err := read(id)
-	if err != nil || ms == 0 && n == 0 {
-		return false
-	}
-	if before == "" {
-		return true
-	}
-	ms0, n0, _ := read(before)
-	return ms > ms0 || ms == ms0 && n > n0
-}
-
 // footer checks that the file is whole, and that nothing follows.
 func (i *imports) footer(line []byte) error {
 	var l FooterLine
@@ -292,7 +260,7 @@ func (i *imports) footer(line []byte) error {
 	if l.Counts != i.counts {
 		return i.wrong("the file has %+v, its footer says %+v", i.counts, l.Counts)
 	}
-	if err := i.artefacts.rest(); err != nil {
+	if err := errors.Join(i.artefacts.rest(), i.entries.rest()); err != nil {
 		return i.wrong("%s", err)
 	}
 	if _, err := i.lines.next(); !errors.Is(err, io.EOF) {

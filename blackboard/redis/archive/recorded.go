@@ -2,22 +2,25 @@ package archive
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 	"unsafe"
 
 	"sett/blackboard"
 )
 
-// recorded holds a seal of each artefact until its payload and the ledger's entry have been compared: an export has the
-// entry's first, an import the payload's.
+// recorded holds a seal of each artefact until its record and the ledger's entry have been compared: an export has the
+// entry's first, an import the record's.
 type recorded map[string]*seal
 
-// seal is the size and the digest of a payload.
+// seal is the size and the digest of a payload, and the facts of the record around it.
 type seal struct {
+	facts
 	sum     [sha256.Size]byte
 	size    int  // below 0: the entry has no valid one
 	checked bool // or there is nothing to compare
@@ -25,23 +28,25 @@ type seal struct {
 	listed  bool // in the index
 }
 
-func sealOf(payload string) seal {
-	return seal{sum: sha256.Sum256(unsafe.Slice(unsafe.StringData(payload), len(payload))), size: len(payload)}
+func sealOf(stored map[string]string) seal {
+	payload := stored["payload"]
+	return seal{facts: factsOf(stored), sum: sha256.Sum256(unsafe.Slice(unsafe.StringData(payload), len(payload))), size: len(payload)}
 }
 
 // sealIn is the one in an entry.
-func sealIn(entry map[string]string) seal {
+func sealIn(at entryTime, entry map[string]string) seal {
 	sum, err1 := hex.DecodeString(entry["sha256"])
 	size, err2 := strconv.Atoi(entry["size"])
 	s := seal{size: size}
 	if err1 != nil || err2 != nil || copy(s.sum[:], sum) != len(sum) || entry["sha256"] != hex.EncodeToString(s.sum[:]) || entry["size"] != strconv.Itoa(size) {
 		return seal{size: -1}
 	}
+	s.facts = factsIn(at, entry)
 	return s
 }
 
-func (r recorded) add(id, payload string) {
-	s := sealOf(payload)
+func (r recorded) add(id string, stored map[string]string) {
+	s := sealOf(stored)
 	r[id] = &s
 }
 
@@ -64,26 +69,26 @@ func stores(entry map[string]string) string {
 }
 
 // hear takes the seal of the artefact that an entry records. The first entry that names it is the one that stored it.
-func (r recorded) hear(entry map[string]string) {
+func (r recorded) hear(at entryTime, entry map[string]string) {
 	if id := stores(entry); id != "" && r[id] == nil {
-		s := sealIn(entry)
+		s := sealIn(at, entry)
 		r[strings.Clone(id)] = &s // alone, without the entry around it
 	}
 }
 
 // compare holds an artefact to the entry that was heard.
-func (r recorded) compare(id, payload string) error {
-	s, is := r[id], sealOf(payload)
+func (r recorded) compare(id string, stored map[string]string, clockTold bool) error {
+	s, is := r[id], sealOf(stored)
 	if s == nil {
 		r[id] = &seal{checked: true}
 		return notInLedger(id)
 	}
 	s.checked = true
-	return s.differs(id, is)
+	return s.differs(id, is, clockTold)
 }
 
-// differs returns an error when a payload is not the recorded one.
-func (s *seal) differs(id string, is seal) error {
+// differs returns an error when an artefact is not the recorded one.
+func (s *seal) differs(id string, is seal, clockTold bool) error {
 	switch {
 	case s.size < 0:
 		return fmt.Errorf("artefact %s cannot be compared: its entry in the ledger has no size or digest: %w", id, blackboard.ErrCorrupt)
@@ -91,25 +96,29 @@ func (s *seal) differs(id string, is seal) error {
 		return fmt.Errorf("artefact %s is not what the ledger recorded: its payload has %d bytes and SHA-256 %x, recorded were %d bytes and %x: %w",
 			id, is.size, is.sum, s.size, s.sum, blackboard.ErrCorrupt)
 	}
+	if other := s.facts.differ(is.facts, clockTold); other != "" {
+		return fmt.Errorf("artefact %s is not what the ledger recorded: it has another %s: %w", id, other, blackboard.ErrCorrupt)
+	}
 	return nil
 }
 
-// check compares an entry with the artefact that it records, which was added before.
-func (r recorded) check(entry map[string]string) error {
+// check compares an entry with the artefact that it records, which was added before. The error is late where it holds only
+// if the ledger does not say that the clock was set back.
+func (r recorded) check(at entryTime, entry map[string]string) (err, late error) {
 	id := stores(entry)
 	if id == "" {
-		return nil
+		return nil, nil
 	}
 	s, ok := r[id]
 	switch {
 	case !ok:
-		return onlyInLedger("artefact", id)
+		return onlyInLedger("artefact", id), nil
 	case s.checked:
-		return nil
+		return nil, nil
 	}
 	s.checked = true
-	want := sealIn(entry)
-	return want.differs(id, *s)
+	want := sealIn(at, entry)
+	return want.differs(id, *s, true), want.differs(id, *s, false)
 }
 
 // rest returns an error when there is an artefact that no entry recorded.
@@ -132,4 +141,21 @@ func notInLedger(id string) error {
 
 func onlyInLedger(kind, id string) error {
 	return fmt.Errorf("%s %s is in the ledger and nowhere else: %w", kind, id, blackboard.ErrCorrupt)
+}
+
+// Recorded compares an artefact that was read with the entry that stored it. The error is an ErrCorrupt; nil: it is as it was,
+// or there is no such entry at its time, as after the clock was set back.
+func Recorded(ctx context.Context, b Board, a blackboard.Artefact) error {
+	c := b.Conn()
+	entries, err := c.Entries(ctx, blackboard.PositionAt(a.CreatedAt.Add(-time.Millisecond)), blackboard.PositionAt(a.CreatedAt.Add(time.Second)), 1000)
+	if err != nil {
+		return fmt.Errorf("compare artefact %s with the ledger: %w", a.ID, err)
+	}
+	for _, e := range entries {
+		if stores(e.FieldValues) == a.ID {
+			s := sealIn(entryTime{held: true}.after(e.ID), e.FieldValues)
+			return s.differs(a.ID, sealOf(artefactFields(a)), false)
+		}
+	}
+	return nil
 }

@@ -104,7 +104,7 @@ end
 
 -- Stores an artefact once and accounts for it. `a` is its description, decoded:
 -- id logical_id structural_type type sources role agent claim workflow summary
--- metadata, and commit where there is one. An id of another thread as logical_id takes the next version there.
+-- metadata record, and commit where there is one. An id of another thread as logical_id takes the next version there.
 -- Its claim is opened by the orchestrator, or by the caller: `opens`, see _course.lua. The caller may have
 -- counted it as outstanding: `counted`. One with a claim that ends at once is not counted at all.
 -- Returns the version, and 'held' when it waits for approval, else ''.
@@ -159,6 +159,7 @@ local function put_artefact(a, payload, at, opens, counted)
     end
   end
   publish(artefact_events, a.id)
+  stored_record = a.record
   return version, gate
 end
 

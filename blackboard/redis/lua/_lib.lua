@@ -117,15 +117,23 @@ local function without_empty(given)
   return event
 end
 
+-- The digest of the artefact that a move has stored, but for its payload: for the move's next event, which has that of the payload.
+local stored_record = nil
+
 -- Appends an event to the ledger: its kind, and names and values in turn.
 -- Returns the entry's id, which the moves of a leader end
 -- their reply with: it knows the board by it. Nil: it is collected.
 local function emit(...)
+  local event = { ... }
+  if stored_record then
+    event[#event + 1], event[#event + 2] = 'record', stored_record
+    stored_record = nil
+  end
   if collected then
-    collected[#collected + 1] = { ... }
+    collected[#collected + 1] = event
     return nil
   end
-  return call('XADD', events_key, '*', 'kind', unpack(without_empty({ ... })))
+  return call('XADD', events_key, '*', 'kind', unpack(without_empty(event)))
 end
 
 -- The person and the digest of the settings of which a policy is, where the last sett up that changed them wants it so.

@@ -141,7 +141,7 @@ func (x *exam) boardClock(ctx context.Context, in *instance.Instance) []Finding 
 	out := []Finding{skewed("blackboard of "+in.Name, runtime.Ahead(at, before, x.at.Now()))}
 	if last, err := b.Ledger.Last(ctx); err == nil && blackboard.IsAfter(last, blackboard.PositionAt(at.Add(maxSkew))) {
 		out = append(out, warning("ledger of "+in.Name, "each entry of kind clock has the time by the clock",
-			"its newest entry is later than the blackboard's clock, which was set back: new entries have that time until the clock has passed it"))
+			"its newest entry is later than the blackboard's clock, which was set back, or is behind that of an imported ledger: new entries have that time until the clock has passed it"))
 	}
 	return out
 }
@@ -158,7 +158,7 @@ func (x *exam) blackboard(ctx context.Context) []Finding {
 			return nil // which the instance's health says
 		}
 		defer b.Close()
-		return durable(ctx, b, in.Name, in.URL)
+		return append(durable(ctx, b, in.Name, in.URL), removed(ctx, b, in.Name)...)
 	})
 	if c := x.sheet.config; c != nil && c.Redis.URL != "" && (x.meant == nil || x.meant.URL != c.Redis.URL) {
 		out = append(out, x.ownRedis(ctx, c.Redis.URL)...)
@@ -167,6 +167,18 @@ func (x *exam) blackboard(ctx context.Context) []Finding {
 		return []Finding{skipped("no Redis to ask: what Sett starts itself is durable")}
 	}
 	return out
+}
+
+// removed tells of a ledger from which somebody removed entries.
+func removed(ctx context.Context, b *instance.Board, name string) []Finding {
+	gone, err := b.Ledger.Removed(ctx)
+	if denied := (*blackboard.DeniedError)(nil); errors.As(err, &denied) {
+		return []Finding{warning("ledger of "+name, "ACL SETUSER USER +xinfo", "whether entries were removed cannot be told: %v", denied)}
+	}
+	if gone == nil {
+		return nil // what does not answer is another finding
+	}
+	return []Finding{problem("ledger of "+name, "ask who else writes to that Redis; an export from before has them", "%v", gone)}
 }
 
 // ownRedis looks at the Redis of the user's own that sett.yml names.

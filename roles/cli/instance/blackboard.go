@@ -84,6 +84,7 @@ type index interface {
 // ledger reads the entries of the ledger.
 type ledger interface {
 	Last(ctx context.Context) (string, error)
+	Removed(ctx context.Context) (*blackboard.RemovedError, error)
 	History(ctx context.Context, after string, count int64) ([]blackboard.Event, error)
 	Follow(ctx context.Context, after string, f func(blackboard.Event) error, lost func(error)) error
 	Notifier(ctx context.Context) (blackboard.Notifier, error)

@@ -7,9 +7,11 @@ import (
 	"io"
 	"time"
 
+	"sett/blackboard"
 	"sett/blackboard/redis/archive"
 	"sett/roles/cli/instance"
 	"sett/roles/cli/term"
+	"sett/roles/role"
 	"sett/roles/role/words"
 )
 
@@ -26,6 +28,15 @@ func Import(ctx context.Context, t *term.Terminal, b *instance.Board, in io.Read
 	got, err := archive.Import(ctx, b.Archive, in, archive.ImportOptions{
 		Token: t.NewID(), By: t.Who(), Source: source, Progress: progress(t, "importing"), Ready: ready})
 	return amount(got), got.Lost, err
+}
+
+// Recorded returns an error when an artefact is not as the ledger recorded it. Whether it is, the ledger may not say.
+func Recorded(ctx context.Context, b *instance.Board, a blackboard.Artefact) error {
+	err := archive.Recorded(ctx, b.Archive, a)
+	if !errors.Is(err, blackboard.ErrCorrupt) {
+		return nil
+	}
+	return role.Fail(role.Failed, err, "it was changed on the blackboard, not by Sett; sett ledger export names all such records")
 }
 
 // Malformed says whether the error of an import is a fault of its source.

@@ -26,6 +26,7 @@ type put struct {
 	Metadata       string                    `json:"metadata"`
 	Commit         string                    `json:"commit,omitempty"`
 	Opens          string                    `json:"opens,omitempty"` // id of its claim; empty: it gets none
+	Record         string                    `json:"record"`          // see RecordOf
 }
 
 // PutOf describes an artefact.
@@ -48,7 +49,29 @@ func PutOf(a blackboard.Artefact) put { //nolint:revive // it is handed to scrip
 		p.Metadata = "{}"
 	}
 	p.SourcesJSON = Encode(p.Sources)
+	p.Record = RecordOf(map[string]string{
+		"logical_id": p.LogicalID, "structural_type": string(p.StructuralType), "type": p.Type, "source_artefacts": p.SourcesJSON,
+		"produced_by_role": p.Role, "produced_by_agent": p.Agent, "claim_id": p.Claim, "workflow_id": p.Workflow,
+		"summary": p.Summary, "metadata": p.Metadata, "commit": p.Commit,
+	})
 	return p
+}
+
+// recordFields are those of a stored artefact that its maker gives, but for its id and payload.
+var recordFields = [...]string{
+	"logical_id", "structural_type", "type", "source_artefacts", "produced_by_role", "produced_by_agent", "claim_id", "workflow_id",
+	"summary", "metadata", "commit",
+}
+
+// RecordOf returns the digest of a stored artefact, without its payload, that the ledger has: the first 16 digits of the
+// SHA-256 of its fields as a list in JSON.
+func RecordOf(stored map[string]string) string {
+	values := make([]string, len(recordFields))
+	for i, name := range recordFields {
+		values[i] = string([]rune(stored[name])) // what is no UTF-8 is stored so, too
+	}
+	sum := sha256.Sum256([]byte(Encode(values)))
+	return hex.EncodeToString(sum[:8])
 }
 
 // Arguments returns the four arguments in which a script takes an artefact:
