@@ -568,6 +568,20 @@ func TestLandOnto(t *testing.T) {
 	}
 }
 
+// A name that stands for the branch that is checked out moves that branch with its files: else the next commit there
+// would take the landing back off.
+func TestLandOntoAnotherName(t *testing.T) {
+	s, _, _ := diverged(t)
+	s.git("symbolic-ref", "refs/heads/trunk", "refs/heads/main")
+	p := s.land("--onto", "trunk", "--rebase")
+	if p.Branch != "main" || p.Directory == "" || s.rev("main") != p.To || s.rev("trunk") != p.To {
+		t.Errorf("plan %+v", p)
+	}
+	s.clean()
+	s.git("symbolic-ref", "refs/heads/odd", "refs/tags/odd")
+	s.refuses(role.Failed, "land on odd: it is another name of refs/tags/odd, which is no branch", "land", "--onto", "odd")
+}
+
 // A goal that waits to land on a branch is landed there by the command that its wait names, though the branch is gone;
 // landed elsewhere, it goes on waiting, and that is said.
 func TestLandAwaited(t *testing.T) {

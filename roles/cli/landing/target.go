@@ -37,9 +37,11 @@ func (l *looker) target(ctx context.Context) error {
 		}
 		l.Branch, l.Directory = here.Branch, here.Path
 	} else {
-		l.Branch = l.onto
+		if l.Branch, err = git.Aliased(ctx, l.repo, l.onto); err != nil {
+			return role.Fail(role.Failed, fmt.Errorf("land on %s: %w", role.Clean(l.onto), err), "land --onto a branch")
+		}
 		for _, t := range trees {
-			if t.Branch != l.onto {
+			if t.Branch != l.Branch {
 				continue
 			}
 			if t.Gone { // somewhere else it may still be, with an index of its own

@@ -309,3 +309,19 @@ func (g Repository) NewBranch(ctx context.Context, name, commit string) error {
 	_, err := g.Run(ctx, "update-ref", "-m", "sett: checkout", BranchRef(name), commit, strings.Repeat("0", len(commit)))
 	return err
 }
+
+// Aliased returns the branch of which a name is another name, as git symbolic-ref makes one; else the name.
+func Aliased(ctx context.Context, g Repository, name string) (string, error) {
+	for range 5 { // as many steps as git takes
+		out, err := g.Run(ctx, "symbolic-ref", "-q", BranchRef(name))
+		if err != nil {
+			return name, nil //nolint:nilerr // it is a branch, or nothing
+		}
+		to, is := strings.CutPrefix(strings.TrimSpace(out), BranchRef(""))
+		if !is {
+			return "", fmt.Errorf("it is another name of %s, which is no branch", strings.TrimSpace(out))
+		}
+		name = to
+	}
+	return name, nil
+}

@@ -88,7 +88,7 @@ func (s *Store) git(ctx context.Context, args ...string) (string, error) {
 }
 
 // run runs git in the store and returns its output, also after a failure. The error has
-// git's message. It waits for the locks of others, and removes those of the dead.
+// git's message. It waits for the locks of others, and removes those of the dead from a store.
 func (s *Store) run(ctx context.Context, c command) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
@@ -130,7 +130,7 @@ func (s *Store) unlocked(ctx context.Context, err error) bool {
 	case err != nil:
 		return false
 	case time.Since(info.ModTime()) > lockLife:
-		return os.Remove(lock) == nil
+		return !s.persons && os.Remove(lock) == nil
 	}
 	select {
 	case <-ctx.Done():

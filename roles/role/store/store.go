@@ -57,6 +57,8 @@ var ErrNoCommit = git.ErrNoCommit
 // Store is the bare repository of an instance.
 type Store struct {
 	Dir string // absolute
+
+	persons bool // it is a person's repository: its locks are those of living gits
 }
 
 // Open returns the store in a directory, without a look at it.

@@ -428,6 +428,16 @@ func TestLeftLock(t *testing.T) {
 		t.Errorf("with another's lock: %v", err)
 	}
 	write(t, lock, "")
+	if err := os.Chtimes(lock, old, old); err != nil {
+		t.Fatal(err)
+	}
+	if err := OpenUser(s.Dir).store.Hold(t.Context(), Goal("g"), base); err == nil || !strings.Contains(err.Error(), lock) {
+		t.Errorf("with an old lock in a person's repository: %v", err)
+	}
+	if _, err := os.Stat(lock); err != nil {
+		t.Errorf("a lock in a person's repository was broken: %v", err)
+	}
+	write(t, lock, "")
 	ctx, cancel := context.WithTimeout(t.Context(), 3*lockPause)
 	defer cancel()
 	if err := s.Hold(ctx, Goal("g"), base); err == nil {

@@ -18,7 +18,7 @@ import (
 type User struct{ store *Store }
 
 // OpenUser returns the repository with this git directory.
-func OpenUser(gitDir string) *User { return &User{Open(gitDir)} }
+func OpenUser(gitDir string) *User { return &User{&Store{Dir: gitDir, persons: true}} }
 
 // tip returns the commit of a branch; empty: there is no such branch.
 func (u *User) tip(ctx context.Context, branch string) (string, error) {
