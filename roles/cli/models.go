@@ -117,7 +117,7 @@ func (c *modelsShowCmd) print(a *app, in *instance.Instance, all view.Models) er
 	}
 	table := a.Table("GOAL", "CALLS", "TOKENS", "HELD", "COST", "BUDGET")
 	for _, g := range all.Goals {
-		table.Row(words.Short(g.ID), g.Calls, g.Tokens, g.Held.Tokens, view.CostText(g.Sum()), cmp.Or(view.BudgetText(g.Budget), "-"))
+		table.Row(words.Short(g.ID), g.Calls, g.TokensText(), g.Held.Tokens, view.CostText(g.Sum()), cmp.Or(view.BudgetText(g.Budget), "-"))
 	}
 	return table.Write(a.Stdout)
 }

@@ -52,19 +52,24 @@ func callText(e blackboard.Event) string {
 		spent.Estimated = 1
 	}
 	what += ", " + Tokens(spent)
-	if cost := at["cost"]; cost != "" {
-		what += ", cost " + model.Money(count(cost)).String()
+	if at["cost"] != "" {
+		spent.Cost, spent.Priced = model.Money(count(at["cost"])), true
+		what += ", cost " + CostText(spent)
 	}
 	return what + words.Because(e.Reason) + words.Took(at["took_us"])
 }
 
+// about begins the numbers of calls that Sett estimated in part.
+func about(s blackboard.Spent) string {
+	if s.Estimated > 0 {
+		return "about "
+	}
+	return ""
+}
+
 // Tokens counts the tokens of calls for people.
 func Tokens(s blackboard.Spent) string {
-	about := ""
-	if s.Estimated > 0 {
-		about = "about "
-	}
-	text := fmt.Sprintf("%s%d tokens in, %d out", about, s.Input+s.Cached+s.CacheWrite, s.Output)
+	text := fmt.Sprintf("%s%d tokens in, %d out", about(s), s.Input+s.Cached+s.CacheWrite, s.Output)
 	if s.Cached > 0 {
 		text += fmt.Sprintf(" (%d cached)", s.Cached)
 	}
@@ -75,7 +80,7 @@ func Tokens(s blackboard.Spent) string {
 func Calls(s blackboard.Spent) string {
 	text := words.Count(int(s.Calls), "call") + " of " + s.Model + ": " + Tokens(s)
 	if s.Priced {
-		text += ", cost " + s.Cost.String()
+		text += ", cost " + CostText(s)
 	}
 	return text
 }
@@ -99,7 +104,7 @@ func CostText(s blackboard.Spent) string {
 	if !s.Priced {
 		return "-"
 	}
-	return s.Cost.String()
+	return about(s) + s.Cost.String()
 }
 
 // more names the additions to a budget.
@@ -132,14 +137,15 @@ type Models struct {
 
 // GoalSpending is the account of a goal.
 type GoalSpending struct {
-	ID      string      `json:"workflow_id"`
-	Calls   int64       `json:"calls"`
-	Tokens  int64       `json:"tokens"`
-	Cost    model.Money `json:"cost"`             // of calls that have a price
-	Seconds float64     `json:"seconds"`          // of running grants that called a model
-	Held    Amount      `json:"held"`             // reserved by calls under way
-	Budget  *Budget     `json:"budget,omitempty"` // that applies now, with what people added; absent: the goal has ended
-	By      []Spent     `json:"by"`               // by agent and model
+	ID        string      `json:"workflow_id"`
+	Calls     int64       `json:"calls"`
+	Tokens    int64       `json:"tokens"`
+	Cost      model.Money `json:"cost"`             // of calls that have a price
+	Estimated int64       `json:"estimated"`        // of the calls, those that the provider did not count: tokens and cost are estimates then
+	Seconds   float64     `json:"seconds"`          // of running grants that called a model
+	Held      Amount      `json:"held"`             // reserved by calls under way
+	Budget    *Budget     `json:"budget,omitempty"` // that applies now, with what people added; absent: the goal has ended
+	By        []Spent     `json:"by"`               // by agent and model
 }
 
 // Budget bounds the calls of a goal. Absent: no bound.
@@ -179,6 +185,7 @@ func SpendingOf(id string, s blackboard.Spending, budget model.Budget, ended boo
 	g := GoalSpending{
 		ID: id, Calls: s.Calls, Tokens: s.Tokens, Cost: s.Cost, Seconds: s.Time.Seconds(), Held: Amount{s.Held.Tokens, s.Held.Cost}, By: SpentOf(s.Total()),
 	}
+	g.Estimated = g.Sum().Estimated
 	if !ended {
 		b := budget.Plus(s.More)
 		g.Budget = &Budget{b.Cost, b.Tokens, b.Calls, b.Time.Seconds()}
@@ -194,6 +201,9 @@ func SpentOf(all []blackboard.Spent) []Spent {
 	}
 	return out
 }
+
+// TokensText is the number of all tokens for people.
+func (g GoalSpending) TokensText() string { return about(g.Sum()) + strconv.FormatInt(g.Tokens, 10) }
 
 // Sum adds up the calls of all agents and models.
 func (g GoalSpending) Sum() blackboard.Spent {

@@ -185,7 +185,7 @@ func modelRows(v view.Models) []row {
 
 // spent is an account in words.
 func spent(g view.GoalSpending) string {
-	text := words.Count(int(g.Calls), "call") + fmt.Sprintf(", %d tokens, cost %s", g.Tokens, view.CostText(g.Sum()))
+	text := words.Count(int(g.Calls), "call") + fmt.Sprintf(", %s tokens, cost %s", g.TokensText(), view.CostText(g.Sum()))
 	if b := view.BudgetText(g.Budget); b != "" {
 		text += ", budget " + b
 	}
