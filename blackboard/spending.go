@@ -84,7 +84,7 @@ type Room struct {
 	Cost   model.Money
 	// Of a call that does not fit and of one that is refused.
 	Budget Exceeded
-	Reason string // of NotRunning
+	Reason string // of NotRunning and Paused
 	Again  bool   // of Reserved: an earlier try of the call reserved it
 }
 
@@ -189,6 +189,32 @@ const (
 	ModelsPaused  = "paused"
 	ModelsRunning = "running"
 )
+
+// Pause is a person's stop of all calls of models.
+type Pause struct {
+	By    string
+	Why   string    // empty: the person gave no reason
+	Since time.Time // zero: an older sett recorded it without these three
+}
+
+// mostWhy bounds the characters of a reason in a sentence.
+const mostWhy = 160
+
+// String says it in one line.
+func (p Pause) String() string {
+	text := "all calls of models are paused"
+	if p.By != "" {
+		text += " by " + p.By
+	}
+	why := []rune(strings.Join(strings.Fields(p.Why), " "))
+	if len(why) > mostWhy {
+		why = append(why[:mostWhy-1], '…')
+	}
+	if len(why) > 0 {
+		text += " (" + string(why) + ")"
+	}
+	return text
+}
 
 // Total sums up the runs, by agent and model, in their order.
 func (s Spending) Total() []Spent {

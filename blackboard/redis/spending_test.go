@@ -211,10 +211,16 @@ func TestWhoMayCall(t *testing.T) {
 			w.unchanged(what, before)
 		}
 		w.twice("pause", func() error { return w.b.People.PauseModels(w.ctx, true, "ann", "too dear") })
-		if room := w.reserve(call("1"), 1, 0, blackboard.Budgets{}); room.State != blackboard.RoomPaused {
+		if room := w.reserve(call("1"), 1, 0, blackboard.Budgets{}); room.State != blackboard.RoomPaused || room.Reason != "all calls of models are paused by ann (too dear)" {
 			t.Errorf("paused: %+v", room)
 		}
+		if p, err := w.b.Calls.Paused(w.ctx); err != nil || p == nil || p.By != "ann" || p.Why != "too dear" || p.Since.IsZero() {
+			t.Errorf("paused: %+v, %v", p, err)
+		}
 		must(t, w.b.People.PauseModels(w.ctx, false, "ann", ""))
+		if p, err := w.b.Calls.Paused(w.ctx); err != nil || p != nil {
+			t.Errorf("resumed: %+v, %v", p, err)
+		}
 		if room := w.reserve(call("1"), 1, 0, blackboard.Budgets{}); room.State != blackboard.RoomReserved {
 			t.Errorf("resumed: %+v", room)
 		}
@@ -296,7 +302,7 @@ func TestGatewayUserCanWork(t *testing.T) {
 	if _, err := b.Calls.Spending(g.ctx, g.goalOf(ref.Claim)); err != nil {
 		t.Error(err)
 	}
-	if paused, err := b.Calls.Paused(g.ctx); err != nil || paused {
+	if paused, err := b.Calls.Paused(g.ctx); err != nil || paused != nil {
 		t.Errorf("paused: %v, %v", paused, err)
 	}
 	claim := g.open(g.goal().ID, "a")

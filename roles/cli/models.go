@@ -71,7 +71,7 @@ func (c *modelsShowCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	all := view.Models{Paused: paused, Goals: []view.GoalSpending{}}
+	all := view.Models{Paused: paused != nil, Pause: view.PauseOf(paused), Goals: []view.GoalSpending{}}
 	for i, id := range ids {
 		s, err := b.Calls.Spending(a.ctx, id)
 		if err != nil {
@@ -101,8 +101,8 @@ func (c *modelsShowCmd) goals(a *app, b *instance.Board) ([]string, error) {
 }
 
 func (c *modelsShowCmd) print(a *app, in *instance.Instance, all view.Models) error {
-	if all.Paused {
-		a.Sayf("sett: all calls of models are stopped; %s lets them go on\n", a.at.CommandLine(in, "models resume"))
+	if all.Pause != nil {
+		a.Sayf("sett: all calls of models were stopped%s; %s lets them go on\n", all.Pause.Text(a.at.Now()), a.at.CommandLine(in, "models resume"))
 	}
 	if len(all.Goals) == 0 {
 		a.Sayf("sett: no goal called a model yet\n")
@@ -182,7 +182,7 @@ func (a *app) pauseModels(paused bool, typed []string) error {
 	if paused {
 		what, next = "are stopped", "; "+a.at.CommandLine(in, "models resume")+" lets them go on"
 	}
-	if before == paused {
+	if (before != nil) == paused {
 		what = strings.Replace(what, "are", "were already", 1)
 		what = strings.Replace(what, "go on", "went on already", 1)
 	}

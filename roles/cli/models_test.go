@@ -113,13 +113,25 @@ func TestModelsPause(t *testing.T) {
 		_, stderr, err := s.run("models", "pause", "too", "dear")
 		s.Must(err)
 		has(t, stderr, "stopped", "models resume lets them go on")
+		stdout, stderr, err := s.run("models", "-o", "json")
+		s.Must(err)
+		has(t, stdout, `"paused": true`, `"by": "`, `"why": "too dear"`, `"since": "2`)
+		if stderr != "" {
+			t.Errorf("stderr %s", stderr)
+		}
 		if got := reserve(); got != blackboard.RoomPaused {
 			t.Errorf("after pause: %s", got)
 		}
 	}
 	_, stderr, err := s.run("models")
 	s.Must(err)
-	has(t, stderr, "all calls of models are stopped")
+	has(t, stderr, "all calls of models were stopped ", " ago by ", ": too dear; ", "models resume lets them go on")
+	s.config.Models = []config.Model{{Name: "smart"}}
+	s.Must(instance.WriteFile(filepath.Join(s.home, "sett", "stage", "config.json"), s.config))
+	s.staff()
+	stdout, _, err := s.run("list", "-v")
+	s.Must(err)
+	has(t, stdout, "models", "ago by ", ": too dear; ")
 	_, stderr, err = s.run("models", "resume")
 	s.Must(err)
 	has(t, stderr, "go on")

@@ -9,6 +9,7 @@ import (
 
 	"sett/blackboard"
 	"sett/contract/model"
+	"sett/roles/role"
 	"sett/roles/role/words"
 )
 
@@ -131,8 +132,36 @@ func count(s string) int64 {
 
 // Models is what `sett models -o json` prints.
 type Models struct {
-	Paused bool           `json:"paused"` // a person stopped all calls
-	Goals  []GoalSpending `json:"goals"`  // newest last
+	Paused bool           `json:"paused"`          // a person stopped all calls
+	Pause  *Pause         `json:"pause,omitempty"` // absent: nobody did
+	Goals  []GoalSpending `json:"goals"`           // newest last
+}
+
+// Pause is a person's stop of all calls of models.
+type Pause struct {
+	By    string    `json:"by"`            // empty: an older sett did not note it
+	Why   string    `json:"why,omitempty"` // the person's reason
+	Since time.Time `json:"since,omitzero"`
+}
+
+// PauseOf describes a stop of all calls; nil: there is none.
+func PauseOf(p *blackboard.Pause) *Pause {
+	if p == nil {
+		return nil
+	}
+	return &Pause{p.By, p.Why, p.Since}
+}
+
+// Text goes on from "stopped": when (unless now is zero), by whom, and why.
+func (p *Pause) Text(now time.Time) string {
+	text := ""
+	if !p.Since.IsZero() && !now.IsZero() {
+		text = " " + words.Age(max(now.Sub(p.Since), 0)) + " ago"
+	}
+	if p.By != "" {
+		text += " by " + role.Clean(p.By)
+	}
+	return text + words.Because(role.Clean(strings.Join(strings.Fields(p.Why), " ")))
 }
 
 // GoalSpending is the account of a goal.

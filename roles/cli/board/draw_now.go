@@ -173,8 +173,8 @@ func modelRows(v view.Models) []row {
 		return nil
 	}
 	rows := []row{blank, heading("Models")}
-	if v.Paused {
-		rows = append(rows, say("all calls are stopped: sett models resume lets them go on", term.Bad))
+	if v.Pause != nil {
+		rows = append(rows, say("all calls were stopped"+v.Pause.Text(time.Time{})+"; sett models resume lets them go on", term.Bad))
 	}
 	for i := len(v.Goals) - 1; i >= max(len(v.Goals)-5, 0); i-- {
 		g := v.Goals[i]
