@@ -59,6 +59,7 @@ type Spending struct {
 	Held   Reservation   // by calls under way
 	More   model.Budget  // by which people raised the budget
 	Runs   []Run         // by claim, agent and model
+	Over   *Exceeded     // a budget of which more was used than it had, last; nil: none was
 }
 
 // Run has the settled calls of one agent on one claim, by one model.
@@ -125,6 +126,23 @@ func (e Exceeded) String() string {
 	return fmt.Sprintf("the %s's budget of %s %s is used up (%s)", e.Of, e.Limit, unit, e.Used)
 }
 
+// Over is the sentence about a budget of which more was used than it had: what calls side by side take is known
+// after them.
+func (e Exceeded) Over() string {
+	return fmt.Sprintf("more than the %s's budget of %s %s was used (%s)", e.Of, e.Limit, e.Unit, e.Used)
+}
+
+// ParseOver reads such a budget as the blackboard and its ledger have it; nil: there is none.
+func ParseOver(text string) *Exceeded {
+	var e Exceeded
+	var limit, used int64
+	if n, _ := fmt.Sscan(text, &e.Of, &e.Unit, &limit, &used); n < 4 {
+		return nil
+	}
+	e.Limit, e.Used = BudgetAmount(e.Unit, limit), BudgetAmount(e.Unit, used)
+	return &e
+}
+
 // SameBudget says whether two such sentences are about the same limit of the same budget.
 func SameBudget(a, b string) bool {
 	const used = " is used up"
@@ -166,6 +184,7 @@ type Settlement struct {
 	Reason    string        // of a call that failed
 	Asked     string        // the model that was asked, as its provider calls it; empty: unknown
 	Answerer  string        // the model that answered, where its provider names another one
+	Budgets   Budgets       // that bound the call: the ledger says that more was used than they have
 }
 
 // Spent sums up the settled calls of one model by one agent.

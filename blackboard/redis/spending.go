@@ -47,7 +47,8 @@ func (b Calls) Reserve(ctx context.Context, q blackboard.Call, want blackboard.R
 func (b Calls) Settle(ctx context.Context, q blackboard.Call, s blackboard.Settlement) error {
 	r, err := b.c.Do(ctx, "settle_call", q.ID, q.Claim, digits(s.Usage.Input), digits(s.Usage.Cached), digits(s.Usage.CacheWrite),
 		digits(s.Usage.Output), digits(s.Usage.Reasoning), digits(int64(s.Cost)), oneOrZero(s.Priced), oneOrZero(s.Estimated),
-		store.Micros(s.Took), strconv.Itoa(s.Status), s.Answer, s.Reason, s.Asked, s.Answerer)
+		store.Micros(s.Took), strconv.Itoa(s.Status), s.Answer, s.Reason, s.Asked, s.Answerer,
+		digits(int64(s.Budgets.Goal.Cost)), digits(s.Budgets.Goal.Tokens), digits(int64(s.Budgets.Grant.Cost)), digits(s.Budgets.Grant.Tokens))
 	return store.Done(r, err, "settle call %s", q.ID)
 }
 

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"strings"
 
 	"sett/blackboard"
@@ -110,6 +109,9 @@ func (c *modelsShowCmd) print(a *app, in *instance.Instance, all view.Models) er
 	}
 	if c.Goal != "" {
 		table := a.Table("AGENT", "MODEL", "CALLS", "TOKENS", "COST")
+		if over := all.Goals[0].Over; over != nil {
+			a.Sayf("sett: %s\n", role.Clean(over.Over()))
+		}
 		for _, s := range all.Goals[0].By {
 			table.Row(role.Clean(s.Agent), role.Clean(s.Model), s.Calls, view.Tokens(s.Spent), view.CostText(s.Spent))
 		}
@@ -117,7 +119,7 @@ func (c *modelsShowCmd) print(a *app, in *instance.Instance, all view.Models) er
 	}
 	table := a.Table("GOAL", "CALLS", "TOKENS", "HELD", "COST", "BUDGET")
 	for _, g := range all.Goals {
-		table.Row(words.Short(g.ID), g.Calls, g.TokensText(), g.Held.Tokens, view.CostText(g.Sum()), cmp.Or(view.BudgetText(g.Budget), "-"))
+		table.Row(words.Short(g.ID), g.Calls, g.TokensText(), g.Held.Tokens, view.CostText(g.Sum()), g.BudgetText())
 	}
 	return table.Write(a.Stdout)
 }

@@ -38,7 +38,7 @@ func (c *call) settle() {
 	if !c.reserved {
 		return
 	}
-	end := blackboard.Settlement{Usage: usage, Estimated: estimated, Took: took, Status: c.status, Reason: c.s.mask.text(c.reason), Asked: c.up.Model.Model}
+	end := blackboard.Settlement{Usage: usage, Estimated: estimated, Took: took, Status: c.status, Reason: c.s.mask.text(c.reason), Asked: c.up.Model.Model, Budgets: c.budgets}
 	if said := c.s.mask.text(c.used.model); said != end.Asked {
 		end.Answerer = said
 	}

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -30,6 +31,9 @@ func (l *EventLine) describeSpending(e blackboard.Event) {
 		}
 	default:
 		l.What, l.As = callText(e), Quiet
+		if e.Attributes["over"] != "" {
+			l.As = Warn
+		}
 	}
 }
 
@@ -56,6 +60,9 @@ func callText(e blackboard.Event) string {
 	if at["cost"] != "" {
 		spent.Cost, spent.Priced = model.Money(count(at["cost"])), true
 		what += ", cost " + CostText(spent)
+	}
+	if over := blackboard.ParseOver(at["over"]); over != nil {
+		what += "; " + over.Over()
 	}
 	return what + words.Because(e.Reason) + words.Took(at["took_us"])
 }
@@ -175,6 +182,9 @@ type GoalSpending struct {
 	Held      Amount      `json:"held"`             // reserved by calls under way
 	Budget    *Budget     `json:"budget,omitempty"` // that applies now, with what people added; absent: the goal has ended
 	By        []Spent     `json:"by"`               // by agent and model
+
+	// Absent: no more was used than the budgets had.
+	Over *blackboard.Exceeded `json:"over,omitempty"`
 }
 
 // Budget bounds the calls of a goal. Absent: no bound.
@@ -183,6 +193,15 @@ type Budget struct {
 	Tokens  int64       `json:"tokens,omitempty"`
 	Calls   int64       `json:"calls,omitempty"`
 	Seconds float64     `json:"seconds,omitempty"` // of running grants that called a model
+}
+
+// BudgetText names the bounds of the budget, and says where more was used than it had; "-": there are none.
+func (g GoalSpending) BudgetText() string {
+	text := cmp.Or(BudgetText(g.Budget), "-")
+	if g.Over != nil {
+		text += "; " + role.Clean(g.Over.Over())
+	}
+	return text
 }
 
 // BudgetText names the bounds of a budget; empty: there are none.
@@ -212,7 +231,7 @@ type Spent struct {
 // knows the one it ran with.
 func SpendingOf(id string, s blackboard.Spending, budget model.Budget, ended bool) GoalSpending {
 	g := GoalSpending{
-		ID: id, Calls: s.Calls, Tokens: s.Tokens, Cost: s.Cost, Seconds: s.Time.Seconds(), Held: Amount{s.Held.Tokens, s.Held.Cost}, By: SpentOf(s.Total()),
+		ID: id, Calls: s.Calls, Tokens: s.Tokens, Cost: s.Cost, Seconds: s.Time.Seconds(), Held: Amount{s.Held.Tokens, s.Held.Cost}, By: SpentOf(s.Total()), Over: s.Over,
 	}
 	g.Estimated = g.Sum().Estimated
 	if !ended {

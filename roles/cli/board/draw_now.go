@@ -186,7 +186,7 @@ func modelRows(v view.Models) []row {
 // spent is an account in words.
 func spent(g view.GoalSpending) string {
 	text := words.Count(int(g.Calls), "call") + fmt.Sprintf(", %s tokens, cost %s", g.TokensText(), view.CostText(g.Sum()))
-	if b := view.BudgetText(g.Budget); b != "" {
+	if b := g.BudgetText(); b != "-" {
 		text += ", budget " + b
 	}
 	return text
