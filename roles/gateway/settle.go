@@ -32,7 +32,7 @@ func (c *call) settle() {
 	} else if c.reason != "" {
 		outcome = "failed"
 	}
-	c.s.metrics.ended(c.id, usage, took, outcome)
+	c.s.metrics.ended(c.id, usage, c.up.Price, took, outcome)
 	c.s.log.Info("call ended", "model", c.id.Model, "agent", c.id.Agent, "claim", c.id.Claim, "attempt", c.id.Attempt, "status", c.status, "input", usage.Input,
 		"cached", usage.Cached, "output", usage.Output, "estimated", estimated, "kept", c.kept, "took", took.Round(time.Millisecond).String(), "reason", c.s.mask.text(c.reason))
 	if !c.reserved {
