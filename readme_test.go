@@ -390,7 +390,7 @@ func (p *book) checkFacts(t *testing.T) {
 func (p *book) checkMetrics(t *testing.T) {
 	var want []string
 	var counters string
-	for _, dir := range []string{"roles/cub", "roles/orchestrator/report", "roles/role"} {
+	for _, dir := range []string{"roles/cub", "roles/gateway", "roles/orchestrator/report", "roles/role"} {
 		files, _ := filepath.Glob(dir + "/*.go")
 		files = slices.DeleteFunc(files, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
 		counters += sources(t, files...)

@@ -59,6 +59,7 @@ type Spending struct {
 	Held   Reservation   // by calls under way
 	More   model.Budget  // by which people raised the budget
 	Runs   []Run         // by claim, agent and model
+	Over   *Exceeded     // a budget of which more was used than it had, last; nil: none was
 }
 
 // Run has the settled calls of one agent on one claim, by one model.
@@ -84,7 +85,7 @@ type Room struct {
 	Cost   model.Money
 	// Of a call that does not fit and of one that is refused.
 	Budget Exceeded
-	Reason string // of NotRunning
+	Reason string // of NotRunning and Paused
 	Again  bool   // of Reserved: an earlier try of the call reserved it
 }
 
@@ -123,6 +124,23 @@ func (e Exceeded) String() string {
 		unit = strings.TrimSuffix(unit, "s")
 	}
 	return fmt.Sprintf("the %s's budget of %s %s is used up (%s)", e.Of, e.Limit, unit, e.Used)
+}
+
+// Over is the sentence about a budget of which more was used than it had: what calls side by side take is known
+// after them.
+func (e Exceeded) Over() string {
+	return fmt.Sprintf("more than the %s's budget of %s %s was used (%s)", e.Of, e.Limit, e.Unit, e.Used)
+}
+
+// ParseOver reads such a budget as the blackboard and its ledger have it; nil: there is none.
+func ParseOver(text string) *Exceeded {
+	var e Exceeded
+	var limit, used int64
+	if n, _ := fmt.Sscan(text, &e.Of, &e.Unit, &limit, &used); n < 4 {
+		return nil
+	}
+	e.Limit, e.Used = BudgetAmount(e.Unit, limit), BudgetAmount(e.Unit, used)
+	return &e
 }
 
 // SameBudget says whether two such sentences are about the same limit of the same budget.
@@ -166,6 +184,7 @@ type Settlement struct {
 	Reason    string        // of a call that failed
 	Asked     string        // the model that was asked, as its provider calls it; empty: unknown
 	Answerer  string        // the model that answered, where its provider names another one
+	Budgets   Budgets       // that bound the call: the ledger says that more was used than they have
 }
 
 // Spent sums up the settled calls of one model by one agent.
@@ -189,6 +208,32 @@ const (
 	ModelsPaused  = "paused"
 	ModelsRunning = "running"
 )
+
+// Pause is a person's stop of all calls of models.
+type Pause struct {
+	By    string
+	Why   string    // empty: the person gave no reason
+	Since time.Time // zero: an older sett recorded it without these three
+}
+
+// mostWhy bounds the characters of a reason in a sentence.
+const mostWhy = 160
+
+// String says it in one line.
+func (p Pause) String() string {
+	text := "all calls of models are paused"
+	if p.By != "" {
+		text += " by " + p.By
+	}
+	why := []rune(strings.Join(strings.Fields(p.Why), " "))
+	if len(why) > mostWhy {
+		why = append(why[:mostWhy-1], '…')
+	}
+	if len(why) > 0 {
+		text += " (" + string(why) + ")"
+	}
+	return text
+}
 
 // Total sums up the runs, by agent and model, in their order.
 func (s Spending) Total() []Spent {

@@ -31,6 +31,8 @@ func (b Calls) Reserve(ctx context.Context, q blackboard.Call, want blackboard.R
 		room.State, room.Again = blackboard.RoomReserved, r.Text(0) != ""
 	case blackboard.RoomNotRunning:
 		room.Reason = r.Text(0)
+	case blackboard.RoomPaused:
+		room.Reason = blackboard.Pause{By: r.Text(0), Why: r.Text(1)}.String()
 	case blackboard.RoomWait, blackboard.RoomLess, blackboard.RoomNone:
 		room.Tokens = number(r.Text(0))
 		room.Cost = model.Money(number(r.Text(1)))
@@ -45,7 +47,8 @@ func (b Calls) Reserve(ctx context.Context, q blackboard.Call, want blackboard.R
 func (b Calls) Settle(ctx context.Context, q blackboard.Call, s blackboard.Settlement) error {
 	r, err := b.c.Do(ctx, "settle_call", q.ID, q.Claim, digits(s.Usage.Input), digits(s.Usage.Cached), digits(s.Usage.CacheWrite),
 		digits(s.Usage.Output), digits(s.Usage.Reasoning), digits(int64(s.Cost)), oneOrZero(s.Priced), oneOrZero(s.Estimated),
-		store.Micros(s.Took), strconv.Itoa(s.Status), s.Answer, s.Reason, s.Asked, s.Answerer)
+		store.Micros(s.Took), strconv.Itoa(s.Status), s.Answer, s.Reason, s.Asked, s.Answerer,
+		digits(int64(s.Budgets.Goal.Cost)), digits(s.Budgets.Goal.Tokens), digits(int64(s.Budgets.Grant.Cost)), digits(s.Budgets.Grant.Tokens))
 	return store.Done(r, err, "settle call %s", q.ID)
 }
 
@@ -98,10 +101,17 @@ func (b Calls) Sums(ctx context.Context) ([]blackboard.Spent, error) {
 	return store.DecodeSums(fields), err
 }
 
-// Paused says whether a person stopped all calls of the instance.
-func (b Calls) Paused(ctx context.Context) (bool, error) {
-	state, err := b.c.Text(ctx, "read instance", "HGET", b.c.Keys.Instance(), "models")
-	return state == blackboard.ModelsPaused, err
+// Paused says whether a person stopped all calls of the instance; nil: nobody did.
+func (b Calls) Paused(ctx context.Context) (*blackboard.Pause, error) {
+	is, err := b.c.Strings(ctx, "read instance", "HMGET", b.c.Keys.Instance(), "models", "models_by", "models_why", "models_at")
+	if err != nil || len(is) < 4 || is[0] != blackboard.ModelsPaused {
+		return nil, err
+	}
+	since, err := store.ParseMicros(is[3])
+	if err != nil {
+		return nil, fmt.Errorf("read instance: %w: %w", err, blackboard.ErrCorrupt)
+	}
+	return &blackboard.Pause{By: is[1], Why: is[2], Since: since}, nil
 }
 
 // PauseModels stops all calls of models, those of running tools too; or lets them go on.

@@ -191,6 +191,39 @@ func TestBudgets(t *testing.T) {
 	})
 }
 
+// What calls side by side take may be more than was reserved: the account and the ledger say so, and not before.
+func TestMoreThanTheBudget(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		ref, call := w.called("a")
+		goal := w.goalOf(ref.Claim)
+		budgets := blackboard.Budgets{Goal: model.Budget{Tokens: 100}, Grant: model.Budget{Cost: model.Unit}}
+		for _, id := range []string{"1", "2", "3"} {
+			if room := w.reserve(call(id), 30, 0, budgets); room.State != blackboard.RoomReserved {
+				t.Fatalf("reserve: %+v", room)
+			}
+		}
+		for _, c := range []struct {
+			id   string
+			cost model.Money
+			want string
+			over string
+		}{{"1", model.Unit, "", ""}, {"2", 1, "grant cost 1000000000 1000000001", "more than the grant's budget of 1.00 cost was used (1.000000001)"},
+			{"3", 0, "goal tokens 100 150", "more than the goal's budget of 100 tokens was used (150)"}} {
+			w.twice("settle", func() error {
+				return w.b.Calls.Settle(w.ctx, call(c.id), blackboard.Settlement{Usage: model.Usage{Input: 50}, Cost: c.cost, Priced: true, Budgets: budgets})
+			})
+			got := w.spending(goal).Over
+			if (got == nil) != (c.over == "") || got != nil && got.Over() != c.over {
+				t.Errorf("after call %s: %+v, want %q", c.id, got, c.over)
+			}
+			if e := w.lastEvent(); e.Kind != blackboard.EventCall || e.Attributes["over"] != c.want {
+				t.Errorf("ledger: %+v, want %q", e, c.want)
+			}
+		}
+	})
+}
+
 // A call needs a running grant of its caller, or a bid that is due, and calls that are
 // not paused.
 func TestWhoMayCall(t *testing.T) {
@@ -211,10 +244,16 @@ func TestWhoMayCall(t *testing.T) {
 			w.unchanged(what, before)
 		}
 		w.twice("pause", func() error { return w.b.People.PauseModels(w.ctx, true, "ann", "too dear") })
-		if room := w.reserve(call("1"), 1, 0, blackboard.Budgets{}); room.State != blackboard.RoomPaused {
+		if room := w.reserve(call("1"), 1, 0, blackboard.Budgets{}); room.State != blackboard.RoomPaused || room.Reason != "all calls of models are paused by ann (too dear)" {
 			t.Errorf("paused: %+v", room)
 		}
+		if p, err := w.b.Calls.Paused(w.ctx); err != nil || p == nil || p.By != "ann" || p.Why != "too dear" || p.Since.IsZero() {
+			t.Errorf("paused: %+v, %v", p, err)
+		}
 		must(t, w.b.People.PauseModels(w.ctx, false, "ann", ""))
+		if p, err := w.b.Calls.Paused(w.ctx); err != nil || p != nil {
+			t.Errorf("resumed: %+v, %v", p, err)
+		}
 		if room := w.reserve(call("1"), 1, 0, blackboard.Budgets{}); room.State != blackboard.RoomReserved {
 			t.Errorf("resumed: %+v", room)
 		}
@@ -296,7 +335,7 @@ func TestGatewayUserCanWork(t *testing.T) {
 	if _, err := b.Calls.Spending(g.ctx, g.goalOf(ref.Claim)); err != nil {
 		t.Error(err)
 	}
-	if paused, err := b.Calls.Paused(g.ctx); err != nil || paused {
+	if paused, err := b.Calls.Paused(g.ctx); err != nil || paused != nil {
 		t.Errorf("paused: %v, %v", paused, err)
 	}
 	claim := g.open(g.goal().ID, "a")

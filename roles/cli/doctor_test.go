@@ -193,6 +193,14 @@ func TestDoctorDurability(t *testing.T) {
 	}
 }
 
+// TestDoctorMayNotAsk: where the user of a Redis may not ask how it keeps things, that was not checked, and the remedy is named.
+func TestDoctorMayNotAsk(t *testing.T) {
+	s := newStage(t, redistest.Durable...)
+	s.Send("ACL", "SETUSER", "default", "-info")
+	out, _, err := s.run("doctor", "-o", "json")
+	readFindings(t, out, err).expect(t, "blackboard", "stage", doctor.Warning, "fsyncs it, drops keys when its memory is full and waits for replicas was not checked", "ACL SETUSER default +info +config|get")
+}
+
 // TestDoctorClockSetBack: where the blackboard's clock was set back, the ledger's times are not to be trusted.
 func TestDoctorClockSetBack(t *testing.T) {
 	s := newStage(t)

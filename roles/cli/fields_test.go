@@ -131,7 +131,7 @@ var objectNames = map[reflect.Type]string{
 	reflect.TypeFor[blackboard.Artefact](): "artefact", reflect.TypeFor[view.Meta](): "artefact", reflect.TypeFor[view.Brief](): "artefact",
 	reflect.TypeFor[trial.Artefact](): "result", reflect.TypeFor[trial.Problem](): "problem", reflect.TypeFor[trial.Execution](): "run", reflect.TypeFor[trial.Asked](): "question",
 	reflect.TypeFor[blackboard.Workflow](): "workflow", reflect.TypeFor[view.Goal](): "goal", reflect.TypeFor[blackboard.Claim](): "claim",
-	reflect.TypeFor[view.GoalSpending](): "goal", reflect.TypeFor[view.Spent](): "sum", reflect.TypeFor[view.Amount](): "amount", reflect.TypeFor[view.Budget](): "budget",
+	reflect.TypeFor[view.GoalSpending](): "goal", reflect.TypeFor[view.Spent](): "sum", reflect.TypeFor[view.Amount](): "amount", reflect.TypeFor[view.Pause](): "pause", reflect.TypeFor[blackboard.Exceeded](): "exceeded budget", reflect.TypeFor[view.Budget](): "budget",
 	reflect.TypeFor[view.ClaimDetail](): "shown claim", reflect.TypeFor[view.ClaimAlone](): "claim alone", reflect.TypeFor[blackboard.Target](): "target",
 	reflect.TypeFor[blackboard.Bid](): "bid", reflect.TypeFor[view.GrantDetail](): "grant", reflect.TypeFor[lineage.WhyGrant](): "grant", reflect.TypeFor[lineage.WhyClaim](): "claim",
 	reflect.TypeFor[lineage.Step](): "step", reflect.TypeFor[lineage.WhyBid](): "bid", reflect.TypeFor[blackboard.Ran](): "ran", reflect.TypeFor[lineage.WhyQuestion](): "question", reflect.TypeFor[lineage.WhyUnmerged](): "unmerged", reflect.TypeFor[lineage.WhyCancel](): "cancel", reflect.TypeFor[view.Version](): "version",

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"strings"
 
 	"sett/blackboard"
@@ -71,7 +70,7 @@ func (c *modelsShowCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	all := view.Models{Paused: paused, Goals: []view.GoalSpending{}}
+	all := view.Models{Paused: paused != nil, Pause: view.PauseOf(paused), Goals: []view.GoalSpending{}}
 	for i, id := range ids {
 		s, err := b.Calls.Spending(a.ctx, id)
 		if err != nil {
@@ -101,8 +100,8 @@ func (c *modelsShowCmd) goals(a *app, b *instance.Board) ([]string, error) {
 }
 
 func (c *modelsShowCmd) print(a *app, in *instance.Instance, all view.Models) error {
-	if all.Paused {
-		a.Sayf("sett: all calls of models are stopped; %s lets them go on\n", a.at.CommandLine(in, "models resume"))
+	if all.Pause != nil {
+		a.Sayf("sett: all calls of models were stopped%s; %s lets them go on\n", all.Pause.Text(a.at.Now()), a.at.CommandLine(in, "models resume"))
 	}
 	if len(all.Goals) == 0 {
 		a.Sayf("sett: no goal called a model yet\n")
@@ -110,6 +109,9 @@ func (c *modelsShowCmd) print(a *app, in *instance.Instance, all view.Models) er
 	}
 	if c.Goal != "" {
 		table := a.Table("AGENT", "MODEL", "CALLS", "TOKENS", "COST")
+		if over := all.Goals[0].Over; over != nil {
+			a.Sayf("sett: %s\n", role.Clean(over.Over()))
+		}
 		for _, s := range all.Goals[0].By {
 			table.Row(role.Clean(s.Agent), role.Clean(s.Model), s.Calls, view.Tokens(s.Spent), view.CostText(s.Spent))
 		}
@@ -117,7 +119,7 @@ func (c *modelsShowCmd) print(a *app, in *instance.Instance, all view.Models) er
 	}
 	table := a.Table("GOAL", "CALLS", "TOKENS", "HELD", "COST", "BUDGET")
 	for _, g := range all.Goals {
-		table.Row(words.Short(g.ID), g.Calls, g.Tokens, g.Held.Tokens, view.CostText(g.Sum()), cmp.Or(view.BudgetText(g.Budget), "-"))
+		table.Row(words.Short(g.ID), g.Calls, g.TokensText(), g.Held.Tokens, view.CostText(g.Sum()), g.BudgetText())
 	}
 	return table.Write(a.Stdout)
 }
@@ -182,7 +184,7 @@ func (a *app) pauseModels(paused bool, typed []string) error {
 	if paused {
 		what, next = "are stopped", "; "+a.at.CommandLine(in, "models resume")+" lets them go on"
 	}
-	if before == paused {
+	if (before != nil) == paused {
 		what = strings.Replace(what, "are", "were already", 1)
 		what = strings.Replace(what, "go on", "went on already", 1)
 	}

@@ -99,6 +99,32 @@ func TestListModels(t *testing.T) {
 	}
 }
 
+// A goal of whose budget more was used than it had is shown with that, also when it has ended.
+func TestModelsOverBudget(t *testing.T) {
+	s := newStage(t)
+	goal := s.Goal("spend much at once")
+	claim := s.open(goal, s.all("writer", blackboard.BidExclusive)...)
+	s.Grant(claim, blackboard.PhaseExclusive, "writer")
+	st := s.begin(claim, "writer")
+	call := blackboard.Call{ID: s.NewID(), Claim: claim, Agent: "writer", Attempt: st.Grant.Attempt, Holder: st.Grant.Holder, Model: "smart"}
+	budgets := blackboard.Budgets{Goal: model.Budget{Tokens: 6000}}
+	_, err := s.board.Calls.Reserve(t.Context(), call, blackboard.Reservation{Tokens: 200}, budgets)
+	s.Must(err)
+	s.Must(s.board.Calls.Settle(t.Context(), call, blackboard.Settlement{Usage: model.Usage{Input: 7000}, Budgets: budgets, Status: 200}))
+	s.Finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Done", Payload: "done"})
+	s.Complete(claim)
+	for _, args := range [][]string{{"models"}, {"models", goal}, {"show", goal}, {"show", goal, "--no-claims"}, {"watch", "--since", "all", "--workflow", goal, "--exit-when-done"}} {
+		stdout, stderr, err := s.run(args...)
+		s.Must(err)
+		has(t, stdout+stderr, "more than the goal's budget of 6000 tokens was used (7000)")
+	}
+	for _, args := range [][]string{{"models", "-o", "json"}, {"show", goal, "-o", "json"}} {
+		stdout, _, err := s.run(args...)
+		s.Must(err)
+		has(t, stdout, `"unit": "tokens"`, `"limit": "6000"`, `"used": "7000"`)
+	}
+}
+
 // A person stops all calls, and lets them go on.
 func TestModelsPause(t *testing.T) {
 	s := newStage(t)
@@ -113,13 +139,25 @@ func TestModelsPause(t *testing.T) {
 		_, stderr, err := s.run("models", "pause", "too", "dear")
 		s.Must(err)
 		has(t, stderr, "stopped", "models resume lets them go on")
+		stdout, stderr, err := s.run("models", "-o", "json")
+		s.Must(err)
+		has(t, stdout, `"paused": true`, `"by": "`, `"why": "too dear"`, `"since": "2`)
+		if stderr != "" {
+			t.Errorf("stderr %s", stderr)
+		}
 		if got := reserve(); got != blackboard.RoomPaused {
 			t.Errorf("after pause: %s", got)
 		}
 	}
 	_, stderr, err := s.run("models")
 	s.Must(err)
-	has(t, stderr, "all calls of models are stopped")
+	has(t, stderr, "all calls of models were stopped ", " ago by ", ": too dear; ", "models resume lets them go on")
+	s.config.Models = []config.Model{{Name: "smart"}}
+	s.Must(instance.WriteFile(filepath.Join(s.home, "sett", "stage", "config.json"), s.config))
+	s.staff()
+	stdout, _, err := s.run("list", "-v")
+	s.Must(err)
+	has(t, stdout, "models", "ago by ", ": too dear; ")
 	_, stderr, err = s.run("models", "resume")
 	s.Must(err)
 	has(t, stderr, "go on")

@@ -21,7 +21,7 @@ type board struct {
 	// spending reads the account of a goal, calls those of models under way, and paused whether a person stopped all.
 	spending func(ctx context.Context, workflow string) (blackboard.Spending, error)
 	calls    func(ctx context.Context) ([]blackboard.PendingCall, error)
-	paused   func(ctx context.Context) (bool, error)
+	paused   func(ctx context.Context) (*blackboard.Pause, error)
 
 	// withhold records that a bid waits for a call of the model, and says why; an empty kind: no longer.
 	withhold func(ctx context.Context, claim, agent string, kind blackboard.WithheldKind, why string) error

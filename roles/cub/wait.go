@@ -3,6 +3,7 @@ package cub
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -21,9 +22,6 @@ const (
 	pausedAgain = time.Second      // between two questions whether calls of models are paused
 )
 
-// errPaused is the reason of a wait for the model.
-var errPaused = errors.New("all calls of models are paused: sett models resume")
-
 // awaitModel waits while a person has stopped all calls of models: a tool that needs its model is not started only to
 // fail. A stop of the cub ends the wait; the next holder of the grant asks again. No tool runs before the blackboard
 // knows that the wait is over: a person who waits for a goal would be told that it waits for them.
@@ -35,13 +33,13 @@ func awaitModel(life, ctx context.Context, x *executor, w *work) error {
 	defer cancel(nil)
 	defer context.AfterFunc(life, func() { cancel(errStopping) })()
 	paused, err := arePaused(ctx, x)
-	if err != nil || !paused {
+	if err != nil || paused == nil {
 		return err
 	}
 	var why hindrance
-	why.is(errPaused)
 	over := nameWait(x, w, blackboard.WaitModel, &why)
-	for err == nil && paused {
+	for err == nil && paused != nil {
+		why.is(fmt.Errorf("%s: sett models resume", paused))
 		select {
 		case <-ctx.Done():
 			err = context.Cause(ctx)
@@ -57,8 +55,8 @@ func awaitModel(life, ctx context.Context, x *executor, w *work) error {
 	return refusedIsOver(err)
 }
 
-// arePaused says whether a person has stopped all calls of models.
-func arePaused(ctx context.Context, x *executor) (paused bool, err error) {
+// arePaused says whether a person has stopped all calls of models; nil: nobody has.
+func arePaused(ctx context.Context, x *executor) (paused *blackboard.Pause, err error) {
 	err = x.patiently(ctx, func() error {
 		paused, err = x.board.paused(ctx)
 		return err

@@ -33,7 +33,7 @@ func TestResultWithoutRoom(t *testing.T) {
 func pausedClan(t *testing.T) *clan {
 	t.Helper()
 	c := newClan(t)
-	must(t, c.board.People.PauseModels(c.ctx, true, "ann", ""))
+	must(t, c.board.People.PauseModels(c.ctx, true, "ann", "dear\n now"))
 	return c
 }
 
@@ -59,7 +59,7 @@ func TestPausedModels(t *testing.T) {
 	variables := withModel("http://127.0.0.1:1", vars{env.Command: shell(`cat >/dev/null; echo x >>` + seen + `; echo '` + good + `'`)})
 	r := c.start("worker", variables)
 	claim := c.work("worker", blackboard.PhaseExclusive, "goal")
-	if g := c.waitsForModel(claim, "worker"); g.WaitsWhy != "all calls of models are paused: sett models resume" || g.Attempt != 1 {
+	if g := c.waitsForModel(claim, "worker"); g.WaitsWhy != "all calls of models are paused by ann (dear now): sett models resume" || g.Attempt != 1 {
 		t.Errorf("grant %+v", g)
 	}
 	said := r.log.await(t, "waiting for the model", "claim", claim)

@@ -38,7 +38,7 @@ models: {m: {api: chat, model: real-name, base_url: "`+provider.URL+`"}}
 	waits := func(what string) {
 		t.Helper()
 		code, out := in.sett("wait", goal, "--timeout", "60s")
-		if code != 5 || !strings.Contains(out, "solo waits for its model") || !strings.Contains(out, "models resume") {
+		if code != 5 || !strings.Contains(out, "solo waits for its model") || !strings.Contains(out, "(dear): sett models resume") {
 			_, logs := in.sett("logs", "solo")
 			t.Fatalf("%s: sett wait ends with %d:\n%s\n%s", what, code, out, logs)
 		}
@@ -47,7 +47,7 @@ models: {m: {api: chat, model: real-name, base_url: "`+provider.URL+`"}}
 	old := in.pid("agent-solo")
 	in.kill("agent-solo")
 	in.restarted("agent-solo", old)
-	waiting{in}.listed(goal, "model", "solo", "solo waits for its model (all calls of models are paused: sett models resume), claim ")
+	waiting{in}.listed(goal, "model", "solo", "(dear): sett models resume), claim ")
 	in.must("restart", "solo")
 	waits("after a restart")
 	if asked := len(provider.Requests()); asked > 0 {

@@ -144,8 +144,8 @@ func TestBudgetHolds(t *testing.T) {
 // TestPausedAndNotRunning: a person's word and the grant's end stop all spending at once.
 func TestPausedAndNotRunning(t *testing.T) {
 	p := newPlace(t, nil, modeltest.Text("ok"))
-	p.board.Must(p.board.Moves.People.PauseModels(t.Context(), true, "ada", ""))
-	if got := p.ask(ask{}); got.status != http.StatusTooManyRequests || got.refused() != line.Paused {
+	p.board.Must(p.board.Moves.People.PauseModels(t.Context(), true, "ada", "dear"))
+	if got := p.ask(ask{}); got.status != http.StatusTooManyRequests || got.refused() != line.Paused || !strings.Contains(got.body, "paused by ada (dear): sett models resume") {
 		t.Error(got)
 	}
 	p.board.Must(p.board.Moves.People.PauseModels(t.Context(), false, "ada", ""))

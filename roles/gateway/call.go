@@ -239,7 +239,7 @@ func (c *call) lowerTo(room blackboard.Room) bool {
 func refusedRoom(room blackboard.Room) (int, line.Refusal) {
 	switch room.State {
 	case blackboard.RoomPaused:
-		return http.StatusTooManyRequests, refusal(line.Paused, "all calls of models are paused: sett models resume")
+		return http.StatusTooManyRequests, refusal(line.Paused, "%s: sett models resume", room.Reason)
 	case blackboard.RoomNotRunning:
 		return http.StatusForbidden, refusal(line.NotRunning, "the grant cannot call a model: %s", room.Reason)
 	case blackboard.RoomSettled:

@@ -226,3 +226,34 @@ func TestClientGoesAway(t *testing.T) {
 		}
 	}
 }
+
+// TestClientGoesAwayBetween: a client that goes away while the provider has asked for a wait took nothing, and one whose
+// last attempt was cut took what the model had said.
+func TestClientGoesAwayBetween(t *testing.T) {
+	for _, c := range []struct {
+		last  modeltest.Step
+		usage string
+	}{{last: after(modeltest.TooFast, "Retry-After", "2"), usage: none}, {last: broken(modeltest.CutBody), usage: estimated}, {last: broken(modeltest.Reset), usage: estimated}} {
+		p := newPlace(t, nil, broken(modeltest.TooFast), c.last)
+		p.server.pace.pause, p.server.pace.longest = time.Second, time.Second
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			p.askIn(ctx, ask{})
+		}()
+		p.mock.Await("the second attempt", func(all []modeltest.Request) bool { return len(all) == 2 })
+		time.Sleep(300 * time.Millisecond) // the wait after it takes half a second at least
+		cancel()
+		<-ended
+		p.checkAccount(fault{usage: c.usage, reason: "client went away"})
+		if s := p.only(); c.usage == none && (s.Cost != 0 || p.spent().Cost != 0) {
+			t.Errorf("it cost %s", s.Cost)
+		} else if c.usage == estimated && (s.Input > 300 || s.Cost == 0) {
+			t.Errorf("the input of one attempt counts twice: %+v", s)
+		}
+		if n := len(p.mock.Requests()); n != 2 {
+			t.Errorf("%d requests", n)
+		}
+	}
+}

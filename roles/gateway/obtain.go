@@ -54,14 +54,14 @@ func (c *call) obtain(ctx context.Context, cancel context.CancelCauseFunc) (*got
 		wait, again := c.again(g, err)
 		if pause := c.s.backOff(attempt); again && attempt < c.up.retries && wait <= c.s.pace.patience && !late(ctx, max(pause, wait)) {
 			g.close()
-			if c.text > 0 { // the model said something, which is lost
-				c.lost = c.lost.Add(model.Usage{Input: c.input, Output: min((c.text+2)/3, c.output)})
-				c.text = 0
-			}
 			c.s.metrics.retries.WithLabelValues(c.up.Name).Inc()
 			c.s.log.Info("request repeated", "model", c.up.Name, "claim", c.id.Claim, "agent", c.id.Agent, "status", g.statusOrZero(), "error", c.s.mask.error(err), "wait", max(pause, wait))
 			if !sleep(ctx, max(pause, wait)) {
-				return c.lastWord(ctx, nil, context.Cause(ctx))
+				return c.between(ctx, g, err)
+			}
+			if c.text > 0 { // the model said something, which is lost
+				c.lost = c.lost.Add(model.Usage{Input: c.input, Output: min((c.text+2)/3, c.output)})
+				c.text = 0
 			}
 			continue
 		}
@@ -128,7 +128,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	defer t.Stop()
 	select {
 	case <-t.C:
-		return true
+		return ctx.Err() == nil
 	case <-ctx.Done():
 		return false
 	}
@@ -243,13 +243,33 @@ func outOfMoney(body []byte) bool {
 	return has(e.Error.Type+" "+string(e.Error.Code), moneyKinds) || has(e.Error.Message, moneyMessages)
 }
 
+// refuse is the end of a call without an answer of its provider.
+func (c *call) refuse(status int, format string, args ...any) (*got, int, *line.Refusal) {
+	why := refusal(line.Provider, "model %s: "+format, append([]any{c.up.Name}, args...)...)
+	why.Message = c.s.mask.text(why.Message)
+	return nil, status, &why
+}
+
+// between ends a call whose client went away, or whose time was over, before its next attempt. Nothing was under way at
+// the provider then: the call took what its last attempt took, and an error of the provider takes nothing.
+func (c *call) between(ctx context.Context, last *got, err error) (*got, int, *line.Refusal) {
+	c.status, c.answered = last.statusOrZero(), err != nil && !isRefused(err)
+	return c.ended(ctx)
+}
+
+// ended is the end of a call that its client or its time ended.
+func (c *call) ended(ctx context.Context) (*got, int, *line.Refusal) {
+	if c.r.Context().Err() != nil {
+		return c.refuse(http.StatusGatewayTimeout, "the client went away")
+	}
+	return c.refuse(http.StatusGatewayTimeout, "%v", context.Cause(ctx))
+}
+
 // lastWord is the end of all attempts.
 func (c *call) lastWord(ctx context.Context, g *got, err error) (*got, int, *line.Refusal) {
 	refuse := func(status int, format string, args ...any) (*got, int, *line.Refusal) {
-		why := refusal(line.Provider, "model %s: "+format, append([]any{c.up.Name}, args...)...)
-		why.Message = c.s.mask.text(why.Message)
 		g.close()
-		return nil, status, &why
+		return c.refuse(status, format, args...)
 	}
 	c.status = g.statusOrZero()
 	if err != nil {
@@ -258,10 +278,8 @@ func (c *call) lastWord(ctx context.Context, g *got, err error) (*got, int, *lin
 		silent := isTimeout(err) || cause != nil // the model may have worked all the time
 		c.unknown = c.answered && silent && !c.q.stream
 		switch {
-		case c.r.Context().Err() != nil:
-			return refuse(http.StatusGatewayTimeout, "the client went away")
 		case cause != nil:
-			return refuse(http.StatusGatewayTimeout, "%v", cause)
+			return c.ended(ctx)
 		case isTimeout(err):
 			return refuse(http.StatusGatewayTimeout, "no answer in time: %s", c.s.mask.error(err))
 		}

@@ -32,13 +32,13 @@ func (c *call) settle() {
 	} else if c.reason != "" {
 		outcome = "failed"
 	}
-	c.s.metrics.ended(c.id, usage, took, outcome)
+	c.s.metrics.ended(c.id, usage, c.up.Price, took, outcome)
 	c.s.log.Info("call ended", "model", c.id.Model, "agent", c.id.Agent, "claim", c.id.Claim, "attempt", c.id.Attempt, "status", c.status, "input", usage.Input,
 		"cached", usage.Cached, "output", usage.Output, "estimated", estimated, "kept", c.kept, "took", took.Round(time.Millisecond).String(), "reason", c.s.mask.text(c.reason))
 	if !c.reserved {
 		return
 	}
-	end := blackboard.Settlement{Usage: usage, Estimated: estimated, Took: took, Status: c.status, Reason: c.s.mask.text(c.reason), Asked: c.up.Model.Model}
+	end := blackboard.Settlement{Usage: usage, Estimated: estimated, Took: took, Status: c.status, Reason: c.s.mask.text(c.reason), Asked: c.up.Model.Model, Budgets: c.budgets}
 	if said := c.s.mask.text(c.used.model); said != end.Asked {
 		end.Answerer = said
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"sett/blackboard"
+	"sett/contract/config"
 	"sett/contract/env"
 )
 
@@ -45,9 +46,11 @@ func TestGatewayContents(t *testing.T) {
 	s := newSett(t, "a", "b")
 	s.serves("a", newID(), "127.0.0.1", func(http.ResponseWriter, *http.Request) {})
 	s.serves("b", newID(), "127.0.0.1", func(http.ResponseWriter, *http.Request) {})
-	repository := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	defer repository.Close()
-	base := s.watchedBy(options{vars: map[string]string{env.RepositoryURL: repository.URL}})
+	s.cfg.Models = []config.Model{{Name: "smart"}}
+	s.write()
+	part := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer part.Close()
+	base := s.watchedBy(options{vars: map[string]string{env.RepositoryURL: part.URL, env.ModelGateway: part.URL}})
 	var said struct {
 		Instance string
 		Serves   []struct{ Path, What string }
@@ -62,7 +65,7 @@ func TestGatewayContents(t *testing.T) {
 	}
 	_, body := get("/")
 	s.must(json.Unmarshal(body, &said))
-	if said.Instance == "" || len(said.Serves) < 8 {
+	if said.Instance == "" || len(said.Serves) < 12 || !strings.Contains(string(body), `"/model-gateway/metrics"`) {
 		t.Errorf("listed: %s", body)
 	}
 	for _, e := range said.Serves {

@@ -21,7 +21,7 @@ type Board struct {
 
 // Spendings tells whether models may be asked, and with what a goal's calls were paid for.
 type Spendings interface {
-	Paused(ctx context.Context) (bool, error)
+	Paused(ctx context.Context) (*blackboard.Pause, error)
 	Spending(ctx context.Context, workflow string) (blackboard.Spending, error)
 }
 

@@ -39,6 +39,9 @@ type GoalDetail struct {
 	Waits    []Wait              `json:"waits"`
 	More     int                 `json:"waits_more,omitempty"` // open work that was not looked at
 	Outcome  string              `json:"outcome,omitempty"`    // the gist of its Terminal or Failure
+
+	// Of a goal of whose budget for models, or of a grant's, more was used than it had.
+	Over *blackboard.Exceeded `json:"over_budget,omitempty"`
 }
 
 // ArtefactDetail is an artefact with its place in the graph.

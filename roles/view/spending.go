@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 
 	"sett/blackboard"
 	"sett/contract/model"
+	"sett/roles/role"
 	"sett/roles/role/words"
 )
 
@@ -29,6 +31,9 @@ func (l *EventLine) describeSpending(e blackboard.Event) {
 		}
 	default:
 		l.What, l.As = callText(e), Quiet
+		if e.Attributes["over"] != "" {
+			l.As = Warn
+		}
 	}
 }
 
@@ -52,19 +57,27 @@ func callText(e blackboard.Event) string {
 		spent.Estimated = 1
 	}
 	what += ", " + Tokens(spent)
-	if cost := at["cost"]; cost != "" {
-		what += ", cost " + model.Money(count(cost)).String()
+	if at["cost"] != "" {
+		spent.Cost, spent.Priced = model.Money(count(at["cost"])), true
+		what += ", cost " + CostText(spent)
+	}
+	if over := blackboard.ParseOver(at["over"]); over != nil {
+		what += "; " + over.Over()
 	}
 	return what + words.Because(e.Reason) + words.Took(at["took_us"])
 }
 
+// about begins the numbers of calls that Sett estimated in part.
+func about(s blackboard.Spent) string {
+	if s.Estimated > 0 {
+		return "about "
+	}
+	return ""
+}
+
 // Tokens counts the tokens of calls for people.
 func Tokens(s blackboard.Spent) string {
-	about := ""
-	if s.Estimated > 0 {
-		about = "about "
-	}
-	text := fmt.Sprintf("%s%d tokens in, %d out", about, s.Input+s.Cached+s.CacheWrite, s.Output)
+	text := fmt.Sprintf("%s%d tokens in, %d out", about(s), s.Input+s.Cached+s.CacheWrite, s.Output)
 	if s.Cached > 0 {
 		text += fmt.Sprintf(" (%d cached)", s.Cached)
 	}
@@ -75,7 +88,7 @@ func Tokens(s blackboard.Spent) string {
 func Calls(s blackboard.Spent) string {
 	text := words.Count(int(s.Calls), "call") + " of " + s.Model + ": " + Tokens(s)
 	if s.Priced {
-		text += ", cost " + s.Cost.String()
+		text += ", cost " + CostText(s)
 	}
 	return text
 }
@@ -99,7 +112,7 @@ func CostText(s blackboard.Spent) string {
 	if !s.Priced {
 		return "-"
 	}
-	return s.Cost.String()
+	return about(s) + s.Cost.String()
 }
 
 // more names the additions to a budget.
@@ -126,20 +139,52 @@ func count(s string) int64 {
 
 // Models is what `sett models -o json` prints.
 type Models struct {
-	Paused bool           `json:"paused"` // a person stopped all calls
-	Goals  []GoalSpending `json:"goals"`  // newest last
+	Paused bool           `json:"paused"`          // a person stopped all calls
+	Pause  *Pause         `json:"pause,omitempty"` // absent: nobody did
+	Goals  []GoalSpending `json:"goals"`           // newest last
+}
+
+// Pause is a person's stop of all calls of models.
+type Pause struct {
+	By    string    `json:"by"`            // empty: an older sett did not note it
+	Why   string    `json:"why,omitempty"` // the person's reason
+	Since time.Time `json:"since,omitzero"`
+}
+
+// PauseOf describes a stop of all calls; nil: there is none.
+func PauseOf(p *blackboard.Pause) *Pause {
+	if p == nil {
+		return nil
+	}
+	return &Pause{p.By, p.Why, p.Since}
+}
+
+// Text goes on from "stopped": when (unless now is zero), by whom, and why.
+func (p *Pause) Text(now time.Time) string {
+	text := ""
+	if !p.Since.IsZero() && !now.IsZero() {
+		text = " " + words.Age(max(now.Sub(p.Since), 0)) + " ago"
+	}
+	if p.By != "" {
+		text += " by " + role.Clean(p.By)
+	}
+	return text + words.Because(role.Clean(strings.Join(strings.Fields(p.Why), " ")))
 }
 
 // GoalSpending is the account of a goal.
 type GoalSpending struct {
-	ID      string      `json:"workflow_id"`
-	Calls   int64       `json:"calls"`
-	Tokens  int64       `json:"tokens"`
-	Cost    model.Money `json:"cost"`             // of calls that have a price
-	Seconds float64     `json:"seconds"`          // of running grants that called a model
-	Held    Amount      `json:"held"`             // reserved by calls under way
-	Budget  *Budget     `json:"budget,omitempty"` // that applies now, with what people added; absent: the goal has ended
-	By      []Spent     `json:"by"`               // by agent and model
+	ID        string      `json:"workflow_id"`
+	Calls     int64       `json:"calls"`
+	Tokens    int64       `json:"tokens"`
+	Cost      model.Money `json:"cost"`             // of calls that have a price
+	Estimated int64       `json:"estimated"`        // of the calls, those that the provider did not count: tokens and cost are estimates then
+	Seconds   float64     `json:"seconds"`          // of running grants that called a model
+	Held      Amount      `json:"held"`             // reserved by calls under way
+	Budget    *Budget     `json:"budget,omitempty"` // that applies now, with what people added; absent: the goal has ended
+	By        []Spent     `json:"by"`               // by agent and model
+
+	// Absent: no more was used than the budgets had.
+	Over *blackboard.Exceeded `json:"over,omitempty"`
 }
 
 // Budget bounds the calls of a goal. Absent: no bound.
@@ -148,6 +193,15 @@ type Budget struct {
 	Tokens  int64       `json:"tokens,omitempty"`
 	Calls   int64       `json:"calls,omitempty"`
 	Seconds float64     `json:"seconds,omitempty"` // of running grants that called a model
+}
+
+// BudgetText names the bounds of the budget, and says where more was used than it had; "-": there are none.
+func (g GoalSpending) BudgetText() string {
+	text := cmp.Or(BudgetText(g.Budget), "-")
+	if g.Over != nil {
+		text += "; " + role.Clean(g.Over.Over())
+	}
+	return text
 }
 
 // BudgetText names the bounds of a budget; empty: there are none.
@@ -177,8 +231,9 @@ type Spent struct {
 // knows the one it ran with.
 func SpendingOf(id string, s blackboard.Spending, budget model.Budget, ended bool) GoalSpending {
 	g := GoalSpending{
-		ID: id, Calls: s.Calls, Tokens: s.Tokens, Cost: s.Cost, Seconds: s.Time.Seconds(), Held: Amount{s.Held.Tokens, s.Held.Cost}, By: SpentOf(s.Total()),
+		ID: id, Calls: s.Calls, Tokens: s.Tokens, Cost: s.Cost, Seconds: s.Time.Seconds(), Held: Amount{s.Held.Tokens, s.Held.Cost}, By: SpentOf(s.Total()), Over: s.Over,
 	}
+	g.Estimated = g.Sum().Estimated
 	if !ended {
 		b := budget.Plus(s.More)
 		g.Budget = &Budget{b.Cost, b.Tokens, b.Calls, b.Time.Seconds()}
@@ -194,6 +249,9 @@ func SpentOf(all []blackboard.Spent) []Spent {
 	}
 	return out
 }
+
+// TokensText is the number of all tokens for people.
+func (g GoalSpending) TokensText() string { return about(g.Sum()) + strconv.FormatInt(g.Tokens, 10) }
 
 // Sum adds up the calls of all agents and models.
 func (g GoalSpending) Sum() blackboard.Spent {

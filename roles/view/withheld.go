@@ -63,7 +63,7 @@ func Withheld(ctx context.Context, r MatterReader) ([]Matter, error) {
 	}
 	var out []Matter
 	for i, s := range held {
-		still, err := lasts(ctx, r, s, paused)
+		still, err := lasts(ctx, r, s, paused != nil)
 		if err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@
 --   more, more:CLAIM:AGENT  cost tokens calls time_us, by which people raised the budget of the goal, of a grant
 --   run:CLAIM:AGENT:MODEL  calls input cached cache_write output reasoning cost priced estimated took_us
 --   time, time:CLAIM:AGENT  microseconds that agents with a model ran, the last call included
+--   over               of what unit limit used: the newest call after which a budget, of the goal or of a grant, was exceeded
 --   said:ID            a person's word that raised the budget, so that it counts once
 -- The hash spending:models has the sums of all goals by model, in the form of a run.
 -- Costs are billionths of the currency. `held` is reserved by calls under way, which the

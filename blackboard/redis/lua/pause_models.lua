@@ -4,6 +4,6 @@
 if (call('HGET', instance_key, 'models') or 'running') == ARGV[1] then
   return { 'already' }
 end
-call('HSET', instance_key, 'models', ARGV[1])
+call('HSET', instance_key, 'models', ARGV[1], 'models_by', ARGV[2], 'models_why', ARGV[3], 'models_at', clock())
 emit('models', 'to', ARGV[1], 'by', ARGV[2], 'reason', ARGV[3])
 return { 'ok' }

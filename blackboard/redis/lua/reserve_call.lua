@@ -3,7 +3,7 @@
 -- KEYS[1] the ledger. ARGV: 1 call, 2 claim, 3 agent, 4 attempt of the running grant (0: of a bid that is due),
 -- 5 holder, 6 model, 7 SHA-256 of the request, 8 tokens, 9 cost, 10 to 13 the goal's budget: cost, tokens,
 -- calls, microseconds (0: no bound), 14 to 17 the grant's, 18 the try of the call.
--- Replies ok again (another try of the call reserved it; else empty) | settled | paused | refused why | wait, less or none: tokens left, cost left (negative: no
+-- Replies ok again (another try of the call reserved it; else empty) | settled | paused by why | refused why | wait, less or none: tokens left, cost left (negative: no
 -- bound), then of the narrowest budget: whose, unit, limit, used.
 local id, claim, agent, bid = ARGV[1], ARGV[2], ARGV[3], ARGV[4] == '0'
 local under = decoded(call('HGET', pending_calls_key, id))
@@ -17,8 +17,9 @@ end
 if call('SISMEMBER', spending_key(workflow .. ':settled'), id) == 1 then
   return { 'settled' }
 end
-if call('HGET', instance_key, 'models') == 'paused' then
-  return { 'paused' }
+local models = call('HMGET', instance_key, 'models', 'models_by', 'models_why')
+if models[1] == 'paused' then
+  return { 'paused', models[2] or '', models[3] or '' }
 end
 local at, g = clock(), nil
 if bid then

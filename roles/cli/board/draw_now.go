@@ -173,8 +173,8 @@ func modelRows(v view.Models) []row {
 		return nil
 	}
 	rows := []row{blank, heading("Models")}
-	if v.Paused {
-		rows = append(rows, say("all calls are stopped: sett models resume lets them go on", term.Bad))
+	if v.Pause != nil {
+		rows = append(rows, say("all calls were stopped"+v.Pause.Text(time.Time{})+"; sett models resume lets them go on", term.Bad))
 	}
 	for i := len(v.Goals) - 1; i >= max(len(v.Goals)-5, 0); i-- {
 		g := v.Goals[i]
@@ -185,8 +185,8 @@ func modelRows(v view.Models) []row {
 
 // spent is an account in words.
 func spent(g view.GoalSpending) string {
-	text := words.Count(int(g.Calls), "call") + fmt.Sprintf(", %d tokens, cost %s", g.Tokens, view.CostText(g.Sum()))
-	if b := view.BudgetText(g.Budget); b != "" {
+	text := words.Count(int(g.Calls), "call") + fmt.Sprintf(", %s tokens, cost %s", g.TokensText(), view.CostText(g.Sum()))
+	if b := g.BudgetText(); b != "-" {
 		text += ", budget " + b
 	}
 	return text

@@ -29,6 +29,9 @@ func Goal(t *term.Terminal, v view.GoalDetail) error {
 	if v.Outcome != "" {
 		t.Printf("  %s\n", t.Paint(v.Outcome, term.Of(view.WorkflowTone(w.Status))))
 	}
+	if v.Over != nil {
+		t.Printf("  %s\n", t.Paint(role.Clean(v.Over.Over()), term.Warn))
+	}
 	if l := w.Landing; l != nil && (l.State == blackboard.LandingLanded || l.Trouble != "") {
 		t.Printf("  %s\n", landingText(*l))
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"sett/roles/cli/deploy"
 	"sett/roles/cli/instance"
 	"sett/roles/cli/status"
+	"sett/roles/role"
 	"sett/roles/view"
 	"sett/runtime"
 )
@@ -182,12 +184,12 @@ func removed(ctx context.Context, b *instance.Board, name string) []Finding {
 }
 
 // ownRedis looks at the Redis of the user's own that sett.yml names.
-func (x *exam) ownRedis(ctx context.Context, url string) []Finding {
+func (x *exam) ownRedis(ctx context.Context, address string) []Finding {
 	name, err := x.at.Named()
 	if err != nil || name == "" { // the keys and channels are those of the instance that sett up would make
 		name = config.MakeInstanceName(filepath.Base(x.root))
 	}
-	b, err := instance.Glance(ctx, instance.Connection{URL: url, Instance: name, As: connection, CAFile: deploy.CAFile(x.at, x.sheet.config, x.sheet.path)})
+	b, err := instance.Glance(ctx, instance.Connection{URL: address, Instance: name, As: connection, CAFile: deploy.CAFile(x.at, x.sheet.config, x.sheet.path)})
 	if denied := (*blackboard.DeniedError)(nil); errors.As(err, &denied) {
 		return []Finding{problem("redis.url", denied.Remedy(), "%v", denied)}
 	}
@@ -198,11 +200,19 @@ func (x *exam) ownRedis(ctx context.Context, url string) []Finding {
 		return []Finding{problem("redis.url", cmp.Or(instance.Remedy(err), "is that server up, and redis.url in "+instance.ConfigName+" right?"), "%v", err)}
 	}
 	defer b.Close()
-	return durable(ctx, b, "redis.url", url)
+	return durable(ctx, b, "redis.url", address)
+}
+
+// userOf is the user whom a URL names.
+func userOf(address string) string {
+	if u, err := url.Parse(address); err == nil && u.User.Username() != "" {
+		return role.Clean(u.User.Username())
+	}
+	return "default"
 }
 
 // durable reports whether a Redis may lose or evict acknowledged data, or refuses its user rights that Sett needs.
-func durable(ctx context.Context, b *instance.Board, subject, url string) []Finding {
+func durable(ctx context.Context, b *instance.Board, subject, address string) []Finding {
 	var out []Finding
 	refused, err := b.Rights(ctx)
 	if refused != nil {
@@ -212,10 +222,14 @@ func durable(ctx context.Context, b *instance.Board, subject, url string) []Find
 		out = append(out, problem(subject, lacks.Remedy(), "%v", lacks))
 	}
 	d, err := b.Durability(ctx)
+	if refusesRight(err) {
+		return append(out, warning(subject, "ACL SETUSER "+userOf(address)+" +info +config|get, then sett doctor",
+			"its user may not use INFO: whether Redis keeps an append-only file, fsyncs it, drops keys when its memory is full and waits for replicas was not checked"))
+	}
 	if err != nil {
 		return append(out, warning(subject, "", "%v", err))
 	}
-	set := func(what string) string { return instance.Setting(d, url, what) }
+	set := func(what string) string { return instance.Setting(d, address, what) }
 	switch {
 	case d.AppendOnly == "no":
 		out = append(out, warning(subject, set("appendonly yes"), "Redis %s keeps no append-only file: what was acknowledged since its last snapshot is lost when it ends", d.Version))
@@ -224,7 +238,7 @@ func durable(ctx context.Context, b *instance.Board, subject, url string) []Find
 	case d.AppendOnly == "" || d.Fsync == "":
 		out = append(out, warning(subject, "ask who runs it: appendonly yes, appendfsync always", "Redis %s does not say how durable it is", d.Version))
 	}
-	if text, remedy := instance.Evicts(d, url); text != "" {
+	if text, remedy := instance.Evicts(d, address); text != "" {
 		out = append(out, warning(subject, remedy, "%s", text))
 	}
 	if d.Spread && !d.Demanding {

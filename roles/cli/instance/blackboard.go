@@ -113,7 +113,7 @@ type spenders interface {
 type calls interface {
 	Spending(ctx context.Context, workflow string) (blackboard.Spending, error)
 	Sums(ctx context.Context) ([]blackboard.Spent, error)
-	Paused(ctx context.Context) (bool, error)
+	Paused(ctx context.Context) (*blackboard.Pause, error)
 }
 
 type statements interface {

@@ -107,9 +107,11 @@ func (r *Row) spending(ctx context.Context, b *instance.Board, c *config.Config)
 	if len(c.Models) == 0 {
 		return nil
 	}
-	if r.ModelsPaused, err = b.Calls.Paused(ctx); err != nil {
+	paused, err := b.Calls.Paused(ctx)
+	if err != nil {
 		return err
 	}
+	r.ModelsPaused, r.ModelsPause = paused != nil, view.PauseOf(paused)
 	sums, err := b.Calls.Sums(ctx)
 	r.Models = view.SpentOf(sums)
 	return err
@@ -158,8 +160,8 @@ func (r Row) detailText(at *instance.Locator) error {
 	for _, m := range r.Models {
 		agents.Row("  "+role.Clean(m.Model), words.Count(int(m.Calls), "call"), view.Tokens(m.Spent)+", cost "+view.CostText(m.Spent))
 	}
-	if r.ModelsPaused {
-		agents.Row("  models", term.Cell{Text: "stopped", As: term.Warn}, at.CommandLine(r.in, "models resume")+" lets calls go on")
+	if r.ModelsPause != nil {
+		agents.Row("  models", term.Cell{Text: "stopped", As: term.Warn}, strings.TrimLeft(r.ModelsPause.Text(at.Now())+"; ", " ;")+at.CommandLine(r.in, "models resume")+" lets calls go on")
 	}
 	for _, w := range r.Waits {
 		waits.Row("    "+words.Short(w.WorkflowID), term.Cell{Text: string(w.What), As: ToneOf(w)}, w.Text, term.Cell{Text: w.Lasted(), As: term.Dim})

@@ -44,6 +44,7 @@ type Row struct {
 	NoLedger     string       `json:"ledger_lost,omitempty"`    // unmarked, foreign or older: it is not the blackboard of before
 	Models       []view.Spent `json:"models,omitempty"`         // the calls of all goals by model; absent: there are none
 	ModelsPaused bool         `json:"models_paused,omitempty"`  // a person stopped all calls
+	ModelsPause  *view.Pause  `json:"models_pause,omitempty"`   // absent: nobody did
 
 	// With -v, of an instance that answers:
 	Parts     []Part      `json:"parts,omitzero"`

@@ -69,6 +69,9 @@ func (g gateway) contents(w http.ResponseWriter, _ *http.Request) {
 	if g.Config().HasTrees() {
 		all = append(all, entry{"/repository" + healthPath, "health of the repository"}, entry{"/repository" + metricsPath, "metrics of the repository"})
 	}
+	if g.models().wanted(g.Config()) {
+		all = append(all, entry{"/model-gateway" + healthPath, "health of the model gateway"}, entry{"/model-gateway" + metricsPath, "metrics of the model gateway: calls of models, tokens and cost"})
+	}
 	writeJSON(w, struct {
 		Instance string  `json:"instance"`
 		Serves   []entry `json:"serves"`

@@ -21,6 +21,7 @@ func DecodeSpending(fields map[string]string) blackboard.Spending {
 		Time: micros(numbers(fields["time"], 1)[0]),
 		More: model.Budget{Cost: model.Money(more[0]), Tokens: more[1], Calls: more[2], Time: micros(more[3])},
 	}
+	s.Over = blackboard.ParseOver(fields["over"])
 	for field, text := range fields {
 		if claim, agent, name, ok := runOf(field); ok {
 			s.Runs = append(s.Runs, blackboard.Run{Claim: claim, Spent: spent(agent, name, text)})
