@@ -40,7 +40,7 @@ type GoalDetail struct {
 	More     int                 `json:"waits_more,omitempty"` // open work that was not looked at
 	Outcome  string              `json:"outcome,omitempty"`    // the gist of its Terminal or Failure
 
-	// Of a goal of whose budget for models, or of a grant's, more was used than it had.
+	// Budgets for models, of the goal or of a grant, of which more was used than they had.
 	Over *blackboard.Exceeded `json:"over_budget,omitempty"`
 }
 

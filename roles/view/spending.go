@@ -159,7 +159,7 @@ func PauseOf(p *blackboard.Pause) *Pause {
 	return &Pause{p.By, p.Why, p.Since}
 }
 
-// Text goes on from "stopped": when (unless now is zero), by whom, and why.
+// Text goes on from "stopped": with the time (unless now is zero), the person and the reason.
 func (p *Pause) Text(now time.Time) string {
 	text := ""
 	if !p.Since.IsZero() && !now.IsZero() {
