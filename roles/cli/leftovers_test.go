@@ -104,14 +104,14 @@ func TestLeftoversBesideHead(t *testing.T) {
 	holder := gitIn(t, s.root, "", "commit-tree", "-p", base, "-p", commit, "-m", "left\n\nAlso-kept: "+commit+" refs/heads/my/fix\nLeft-out: big (3 MB): too large", base+"^{tree}")
 	s.Must(s.store().Fetch(t.Context(), s.objects(), holder, store.Leftover(claim, "writer", 2)))
 	id := blackboard.ShortID(claim) + "/writer-2"
-	stdout, stderr, err := s.run("leftovers")
+	stdout, _, err := s.run("leftovers")
 	s.Must(err)
 	has(t, stdout, id, "+my/fix")
 	stdout, _, err = s.run("leftovers", "-o", "json")
 	s.Must(err)
 	has(t, stdout, `"name": "refs/heads/my/fix"`, `"left_out": [`)
 	note := "also kept: refs/heads/my/fix, commit " + commit[:10] + "\nsett: note: not kept: big (3 MB): too large\n"
-	stdout, stderr, err = s.run("leftovers", "show", id)
+	stdout, stderr, err := s.run("leftovers", "show", id)
 	if s.Must(err); stdout != "" {
 		t.Errorf("the files are those of the base, and it shows %s", stdout)
 	}

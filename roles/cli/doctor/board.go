@@ -178,7 +178,7 @@ func removed(ctx context.Context, b *instance.Board, name string) []Finding {
 		return []Finding{warning("ledger of "+name, "ACL SETUSER USER +xinfo", "whether entries were removed cannot be told: %v", denied)}
 	}
 	if gone == nil {
-		return nil // what does not answer is another finding
+		return nil // a board without an answer is another finding
 	}
 	return []Finding{problem("ledger of "+name, "ask who else writes to that Redis; an export from before has them", "%v", gone)}
 }
@@ -203,7 +203,7 @@ func (x *exam) ownRedis(ctx context.Context, address string) []Finding {
 	return durable(ctx, b, "redis.url", address)
 }
 
-// userOf is the user whom a URL names.
+// userOf is the user of a URL.
 func userOf(address string) string {
 	if u, err := url.Parse(address); err == nil && u.User.Username() != "" {
 		return role.Clean(u.User.Username())

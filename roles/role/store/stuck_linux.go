@@ -21,8 +21,8 @@ func mountsBelow(path string) (all []string) {
 		return nil
 	}
 	whole := path
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		whole = real
+	if resolved, err := filepath.EvalSymlinks(path); err == nil {
+		whole = resolved
 	}
 	plain := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 	for line := range strings.Lines(string(text)) {
