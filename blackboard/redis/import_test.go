@@ -356,7 +356,8 @@ func TestImportDamaged(t *testing.T) {
 			"is open and not in the file": func(l []string) []string { return resealed(edit(archive.LineOpen, `"id":"0`, `"id":"1`)(l)) },
 			"unknown index":               func(l []string) []string { return resealed(edit(archive.LineOpen, `"index":"`, `"index":"x`)(l)) },
 			"has no fields": func(l []string) []string {
-				l[len(l)-2] = l[len(l)-2][:strings.Index(l[len(l)-2], `"event":{`)] + "\"event\":{}}\n"
+				id, _, _ := strings.Cut(l[len(l)-2], `"event":{`)
+				l[len(l)-2] = id + `"event":{}}` + "\n"
 				return resealed(l)
 			},
 			"no entry can be added": func(l []string) []string { return lastEntry(l, "18446744073709551615-18446744073709551615") },
