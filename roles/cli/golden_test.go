@@ -225,6 +225,7 @@ var masks = []struct {
 	{regexp.MustCompile(`[^\s"]*/sett-try-\d+/`), "<scratch>/"},
 	{regexp.MustCompile(`stdin    \d+ bytes`), "stdin    <n> bytes"},
 	{regexp.MustCompile(`\b\d{13}-\d+\b`), "<position>"},
+	{regexp.MustCompile(`("?\brecord"?: ?)"?[0-9a-f]{16}"?`), `${1}"<digest>"`},
 	{regexp.MustCompile(`("?\b(?:\w+_)?seconds"?: ?)[0-9.e-]+`), "${1}0"},
 	{regexp.MustCompile(`\b(took|after|queued) \d+(\.\d+)?m?s`), "$1 <span>"},
 	{regexp.MustCompile(`\bfor \d+[sm]\b`), "for 0s"},
