@@ -211,11 +211,27 @@ func (g Repository) read(ctx context.Context, commit string) (readCommit, error)
 	if len(f) < 5 {
 		return readCommit{}, role.Fail(role.Environment, fmt.Errorf("read commit %s: git show says %q", commit, role.Clean(out)), "")
 	}
-	c := readCommit{message: strings.TrimRight(f[4], "\n") + "\n", author: []string{"GIT_AUTHOR_NAME=" + f[1], "GIT_AUTHOR_EMAIL=" + f[2], "GIT_AUTHOR_DATE=" + f[3]}}
+	c := readCommit{message: strings.TrimRight(f[4], "\n") + "\n", author: []string{"GIT_AUTHOR_NAME=" + authorName(f[1], f[2]), "GIT_AUTHOR_EMAIL=" + f[2], "GIT_AUTHOR_DATE=" + f[3]}}
 	if parents := strings.Fields(f[0]); len(parents) > 0 {
 		c.parent = parents[0]
 	}
 	return c, nil
+}
+
+// authorName is a name under which git makes a commit: it reads commits without one, as other systems
+// export them, and makes none.
+func authorName(name, address string) string {
+	for _, s := range []string{name, address} {
+		if !nameless(s) {
+			return s
+		}
+	}
+	return "unknown"
+}
+
+// nameless says whether git takes a name for empty: it strips these characters from both ends (strbuf_addstr_without_crud).
+func nameless(name string) bool {
+	return strings.TrimFunc(name, func(r rune) bool { return r <= ' ' || strings.ContainsRune(".,:;<>\"\\'", r) }) == ""
 }
 
 // commitTree makes a commit of a tree. The committer is the user, as the author is unless

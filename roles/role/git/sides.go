@@ -121,7 +121,7 @@ func parseCommit(text string) (c readCommit, plain bool) {
 		case "author":
 			who, date, ok := strings.Cut(value, "> ")
 			person, address, both := strings.Cut(who, " <")
-			plain = plain && ok && both && person != ""
+			plain = plain && ok && both && !nameless(person)
 			c.author = []string{"GIT_AUTHOR_NAME=" + person, "GIT_AUTHOR_EMAIL=" + address, "GIT_AUTHOR_DATE=@" + date}
 		}
 	}

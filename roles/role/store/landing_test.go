@@ -61,6 +61,36 @@ func (l *lander) land(p LandingPlan) Moved {
 	return m
 }
 
+// A commit whose author has no name, as other systems export them, is rebased under its address, or as unknown: git
+// makes no commit without a name.
+func TestLandingOfTheNameless(t *testing.T) {
+	t.Parallel()
+	for author, want := range map[string]string{" <>": "unknown", " <ann@example.org>": "ann@example.org", ".;' <ann@example.org>": "ann@example.org"} {
+		l := newLander(t)
+		l.git("checkout", "-q", "--detach")
+		tree := run(t, l.dir, "git", "rev-parse", l.commit("d", "d\n")+"^{tree}")
+		cmd := exec.Command("git", "hash-object", "--literally", "-t", "commit", "-w", "--stdin")
+		cmd.Dir, cmd.Stdin = l.dir, strings.NewReader("tree "+tree+"\nparent "+l.base+"\nauthor "+author+" 1700000000 +0000\ncommitter c <c@example.org> 1700000000 +0000\n\nodd\n")
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := l.land(l.plan(l.result("c", "c\n"), Rebase)); !m.Done {
+			t.Fatalf("the first: %+v", m)
+		}
+		odd := strings.TrimSpace(string(out))
+		if err := l.store.Fetch(t.Context(), filepath.Join(l.dir, ".git", "objects"), odd, Artefact(odd)); err != nil {
+			t.Fatal(err)
+		}
+		if m := l.land(l.plan(odd, Rebase)); !m.Done {
+			t.Fatalf("%q: %+v", author, m)
+		}
+		if got := run(t, l.dir, "git", "log", "-1", "--format=%an", "released"); got != want {
+			t.Errorf("the author %q is %q, want %q", author, got, want)
+		}
+	}
+}
+
 // Each way brings the result to a branch that has moved on, and leaves all else as it is.
 func TestLanding(t *testing.T) {
 	t.Parallel()
