@@ -67,7 +67,7 @@ func mark(ctx context.Context, s *Store, c *Clash, theirs string) error {
 }
 
 // Settles says why a commit does not settle a conflict, that is the commit `of`: it is none of the two
-// sides' descendants, or its files still have marks that neither side has. Empty: it does.
+// sides' descendants, or its files still have marks or names that neither side has. Empty: it does.
 func Settles(ctx context.Context, s *Store, commit, of string) (why string, err error) {
 	sides, err := Parents(ctx, s, of)
 	if err != nil || len(sides) != 2 {
@@ -85,12 +85,31 @@ func Settles(ctx context.Context, s *Store, commit, of string) (why string, err 
 		return "", err
 	}
 	for _, file := range files {
+		if beside, err := putBeside(ctx, s, file, commit, sides); err != nil || beside {
+			name := role.Clean(file)
+			return fmt.Sprintf("%s is still there: git put one side's %s under that name; give it the right name, or remove it", name, name[:strings.LastIndex(name, "~")]), err
+		}
 		at, err := markIn(ctx, s, file, commit, sides)
 		if err != nil || at > 0 {
 			return fmt.Sprintf("%s:%d still has a mark of the conflict", role.Clean(file), at), err
 		}
 	}
 	return "", nil
+}
+
+// putBeside says whether a commit still has a file under the name that git makes up, FILE~COMMIT, where the two sides
+// have a file and a directory of one name, or files of two kinds.
+func putBeside(ctx context.Context, s *Store, file, commit string, sides []string) (bool, error) {
+	if !strings.Contains(file, "~") {
+		return false, nil
+	}
+	for _, side := range append(slices.Clone(sides), commit) {
+		out, err := s.git(ctx, "ls-tree", "-z", side, "--", file)
+		if err != nil || (out == "") != (side != commit) {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // Parents returns the parents of a commit.

@@ -29,7 +29,8 @@ func TestClash(t *testing.T) {
 		"usual marks":    {"sed -i s/text/ours/ title", "sed -i s/text/theirs/ title", "title", `printf 'Title\n=======\nboth\n' >title`, "title:3 still has a mark"},
 		"removed":        {"rm gone", "echo theirs >gone", "gone", ":", ""},
 		"binary":         {`printf '\0ours' >bin`, `printf '\0theirs' >bin`, "bin", ":", ""},
-		"file or folder": {"echo ours >d", "mkdir d; echo theirs >d/x", "d", "find . -maxdepth 1 -type f -name 'd*' -delete", ""},
+		"file or folder": {"echo ours >d", "mkdir d; echo theirs >d/x", "d", "find . -maxdepth 1 -type f -name 'd*' -delete", "d~"},
+		"file or link":   {"rm gone; ln -s a gone", "echo theirs >gone", "gone", "rm gone~*", "gone~"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			beside, ours, theirs := change("echo x >beside"), change(c.ours), change(c.theirs)
