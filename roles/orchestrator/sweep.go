@@ -30,6 +30,7 @@ func (t *term) sweepRefs(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-every.C:
+		case <-t.orphaned:
 		}
 		if err := t.sweep(ctx); err != nil && ctx.Err() == nil {
 			t.log.Debug("commits of the repository not swept", "error", err)
@@ -37,6 +38,16 @@ func (t *term) sweepRefs(ctx context.Context) error {
 		if err := keepOrphans(ctx, t, seen); err != nil && ctx.Err() == nil {
 			t.log.Debug("changes of ended grants not kept", "error", err)
 		}
+	}
+}
+
+// crashed counts a grant of a dead holder, and has the changes of its tool kept soon: a person looks for them once the goal has
+// failed.
+func crashed(t *term, agent string) {
+	t.metrics.Crashed(agent)
+	select {
+	case t.orphaned <- struct{}{}:
+	default:
 	}
 }
 

@@ -18,6 +18,7 @@ type taker struct {
 	lent  []repository.Lending
 	kept  []repository.Orphan
 	read  func() // when the list has been handed out
+	keeps func() // when changes are to be kept
 }
 
 func (k *taker) Taken(context.Context) ([]repository.Taken, error) {
@@ -38,6 +39,9 @@ func (k *taker) Lent(context.Context) ([]repository.Lending, error) { return sli
 
 func (k *taker) Orphaned(_ context.Context, q repository.Orphan) error {
 	k.kept = append(k.kept, q)
+	if k.keeps != nil {
+		k.keeps()
+	}
 	k.lent = slices.DeleteFunc(k.lent, func(l repository.Lending) bool { return l == q.Lending })
 	return nil
 }
@@ -94,6 +98,30 @@ func TestOrphansAreKept(t *testing.T) {
 	if len(k.lent) != 1 || k.lent[0] != unknown {
 		t.Errorf("left: %+v", k.lent)
 	}
+}
+
+// The changes of a dead cub are kept when its crash is recorded, and not at the next regular look.
+func TestOrphansAreKeptSoon(t *testing.T) {
+	t.Parallel()
+	s, sweeps, k, claim, st := swept(t)
+	sweeps.pace.sweep = time.Hour
+	k.lent = []repository.Lending{{Agent: "a", Slot: "a.w", Grant: repository.Grant{Claim: claim, Attempt: st.Grant.Attempt}}}
+	s.must(s.board.Cub.Requeue(t.Context(), blackboard.HandBack{
+		GrantRef: blackboard.GrantRef{Claim: claim, Agent: "a", Attempt: st.Grant.Attempt, Holder: "h1"}, Most: 9, Reason: "crashed"}))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended, kept := make(chan error, 1), make(chan struct{})
+	k.keeps = func() { close(kept) }
+	go func() { ended <- sweeps.sweepRefs(ctx) }()
+	for range 2 { // of many that crash at once
+		crashed(sweeps, "a")
+	}
+	select {
+	case <-kept:
+	case <-time.After(patience):
+		t.Error("the tree was not looked at")
+	}
+	cancel()
+	<-ended
 }
 
 // A commit is swept once its artefact is on the blackboard, or can never be: never while its grant

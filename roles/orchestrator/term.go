@@ -23,6 +23,7 @@ type term struct {
 	staff    *staff            // nil: somebody else runs the agents
 	again    chan struct{}     // read the open work
 	toLand   chan struct{}     // look at the open landings
+	orphaned chan struct{}     // keep the changes of dead cubs
 	barredOn map[string]string // by goal that cannot land: the branch's commit at the last look
 	ailing   ailments          // goals that the repository has trouble to land
 	enacted  enacted
@@ -52,7 +53,7 @@ type staff struct {
 }
 
 func newTerm(o *orchestrator, lead blackboard.Lead) *term {
-	t := &term{orchestrator: o, lead: lead, queue: newQueue(), again: make(chan struct{}, 1), toLand: make(chan struct{}, 1), barredOn: map[string]string{}, ailing: ailments{}, clock: clock{own: o.env.Now}, alarms: map[key]*alarm{},
+	t := &term{orchestrator: o, lead: lead, queue: newQueue(), again: make(chan struct{}, 1), toLand: make(chan struct{}, 1), orphaned: make(chan struct{}, 1), barredOn: map[string]string{}, ailing: ailments{}, clock: clock{own: o.env.Now}, alarms: map[key]*alarm{},
 		courses: courses{off: o.settings.NoCourses, board: o.board, epoch: lead.Epoch, log: o.log}}
 	if o.newStaff != nil {
 		t.staff = o.newStaff(t)

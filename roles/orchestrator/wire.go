@@ -203,7 +203,7 @@ func (o *orchestrator) staffOf(t *term, b *redis.Board, cubs *report.Cubs) *staf
 	loop, incarnations := supervisor.NewLoop(), supervisor.NewIncarnations()
 	launcher := supervisor.NewLauncher(o.log, o.places.agents, units, incarnations)
 	orphans := &supervisor.Orphans{Log: o.log, Config: o.clan.get, Running: b.Roster.Running, Snapshot: b.Records.Snapshot, Grants: t,
-		Crashed: o.metrics.Crashed, Incarnations: incarnations}
+		Crashed: func(agent string) { crashed(t, agent) }, Incarnations: incarnations}
 	workers := pool.New(pool.Options{
 		Log: o.log, Now: o.env.Now, Config: o.clan.get, Stopping: o.stopping, Backoff: o.pace.backoff, Epoch: t.lead.Epoch,
 		Spec:   units.Worker,
