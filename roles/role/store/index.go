@@ -173,6 +173,8 @@ func (t *Tree) sweep(e *entries) error {
 		name := filepath.ToSlash(strings.TrimPrefix(at[len(top):], string(filepath.Separator)))
 		module, file := e.files[name]
 		switch {
+		case file && !module && (d.Type().IsRegular() || d.Type() == fs.ModeSymlink):
+			return nil // that of another user has another ctime: git makes it anew
 		case foreignEntry(d, users):
 		case d.IsDir() && e.folders[name]:
 			return unlock(at, d, 0o700) // before it is read
@@ -181,8 +183,6 @@ func (t *Tree) sweep(e *entries) error {
 				return err
 			}
 			return fs.SkipDir
-		case file && !module && (d.Type().IsRegular() || d.Type() == fs.ModeSymlink):
-			return nil
 		}
 		if err := RemoveAll(at); err != nil {
 			return err
