@@ -40,7 +40,7 @@ func ParseMark(s string) (m Mark, err error) {
 		return m, fmt.Errorf("parse mark %q: want ID:ADOPTED:ENTRIES:EPOCH:LAST", s)
 	}
 	if len(parts) == 5 && parts[4] != "" {
-		if _, _, ok := position(parts[4]); !ok {
+		if _, _, ok := Position(parts[4]); !ok {
 			return m, fmt.Errorf("parse mark %q: %q is no position", s, parts[4])
 		}
 		m.Last = parts[4]
@@ -54,8 +54,8 @@ func ParseMark(s string) (m Mark, err error) {
 	return m, nil
 }
 
-// position takes apart a position in the ledger.
-func position(s string) (ms, n uint64, ok bool) {
+// Position takes apart a position in the ledger: milliseconds since 1970, and the number among the entries of that one.
+func Position(s string) (ms, n uint64, ok bool) {
 	first, second, _ := strings.Cut(s, "-")
 	ms, err1 := strconv.ParseUint(first, 10, 64)
 	n, err2 := strconv.ParseUint(second, 10, 64)
@@ -65,8 +65,8 @@ func position(s string) (ms, n uint64, ok bool) {
 // IsAfter says whether a position in the ledger is later than another one. What is no
 // position is before all.
 func IsAfter(a, b string) bool {
-	ms1, n1, _ := position(a)
-	ms2, n2, _ := position(b)
+	ms1, n1, _ := Position(a)
+	ms2, n2, _ := Position(b)
 	return ms1 > ms2 || ms1 == ms2 && n1 > n2
 }
 

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"strconv"
-	"strings"
 
 	"sett/blackboard"
 	"sett/blackboard/redis/internal/store"
@@ -47,9 +46,8 @@ type entryTime struct {
 
 // after returns the time of the next entry.
 func (t entryTime) after(id string) entryTime {
-	first, _, _ := strings.Cut(id, "-")
-	ms, _ := strconv.ParseInt(first, 10, 64)
-	return entryTime{ms, ms == t.ms}
+	ms, _, _ := blackboard.Position(id)
+	return entryTime{int64(ms), int64(ms) == t.ms} //nolint:gosec // a time
 }
 
 // factsIn are those in the entry that stored an artefact.

@@ -2,10 +2,7 @@ package archive
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"sett/blackboard"
@@ -30,9 +27,9 @@ type entries struct {
 
 // next takes the next entry.
 func (e *entries) next(id string, fields Fields) error {
-	ms, n, err := readEntryID(id)
+	ms, n, ok := blackboard.Position(id)
 	switch {
-	case err != nil || ms == 0 && n == 0:
+	case !ok || ms == 0 && n == 0:
 		return fmt.Errorf("%q is no id of an entry", id)
 	case ms >= lastMilli:
 		return fmt.Errorf("entry %q is of a time after which no entry can be added", id)
@@ -59,20 +56,13 @@ func (e *entries) rest() error {
 	if e.ahead == "" {
 		return nil
 	}
-	ms, _, _ := readEntryID(e.ahead)
+	ms, _, _ := blackboard.Position(e.ahead)
 	return fmt.Errorf("entry %q is of %s, and the blackboard's clock says %s: every new entry would get the time of the file's last one",
 		e.ahead, timeOfEntry(ms).Format(time.RFC3339), e.now.UTC().Format(time.RFC3339))
 }
 
 func timeOfEntry(ms uint64) time.Time {
 	return time.UnixMilli(int64(ms)).UTC() //nolint:gosec // at most lastMilli
-}
-
-func readEntryID(id string) (ms, n uint64, err error) {
-	first, second, _ := strings.Cut(id, "-")
-	ms, err1 := strconv.ParseUint(first, 10, 64)
-	n, err2 := strconv.ParseUint(second, 10, 64)
-	return ms, n, errors.Join(err1, err2)
 }
 
 func (i *imports) event(line []byte) error {
