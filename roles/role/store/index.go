@@ -160,8 +160,8 @@ func (t *Tree) restate(states map[string]unix.Stat_t) error {
 // directories.
 func (t *Tree) sweep(e *entries) error {
 	top, users := t.Dir(), owners(t)
-	if mounts := mountsIn(top); len(mounts) > 0 {
-		return &fs.PathError{Op: "remove", Path: mounts[0], Err: errMounted}
+	if err := mountsIn(top).bar(top); err != nil {
+		return err
 	}
 	return filepath.WalkDir(top, func(at string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -184,7 +184,7 @@ func (t *Tree) sweep(e *entries) error {
 			}
 			return fs.SkipDir
 		}
-		if err := RemoveAll(at); err != nil {
+		if err := removeAll(at); err != nil {
 			return err
 		}
 		if d.IsDir() {

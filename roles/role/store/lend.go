@@ -191,6 +191,9 @@ func (r rooted) make() error {
 // keep removes everything but these folders, and the files that are as they should be. It
 // returns the names of all that stay.
 func (r rooted) keep(folders map[string]bool) (stay map[string]bool, err error) {
+	if err := mountsIn(r.dir).bar(r.dir); err != nil {
+		return nil, err
+	}
 	stay = map[string]bool{}
 	err = filepath.WalkDir(r.dir, func(at string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -211,7 +214,7 @@ func (r rooted) keep(folders map[string]bool) (stay map[string]bool, err error) 
 			stay[name] = true
 			return nil
 		}
-		if err := RemoveAll(at); err != nil {
+		if err := removeAll(at); err != nil {
 			return err
 		}
 		if d.IsDir() {

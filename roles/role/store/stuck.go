@@ -145,9 +145,25 @@ func setAside(t *Tree, path string, why error) error {
 // local says whether the tool works in the very directories of the place: in local mode. Else they are mounted into a container.
 func local(t *Tree) bool { return t.seen.Git == t.GitDir() }
 
-// mountsIn returns the directories of a tree where something is mounted. The tree itself may be a mount.
-func mountsIn(top string) []string {
-	return slices.DeleteFunc(mountsBelow(top), func(at string) bool { return at == top })
+// errMounted says that a directory cannot be removed because something is mounted in it.
+var errMounted = errors.New("something is mounted there")
+
+// mounts are directories where something is mounted.
+type mounts []string
+
+// bar is why a path cannot be removed: the mount at it or below it. Nil: there is none.
+func (m mounts) bar(path string) error {
+	for _, at := range m {
+		if below, is := strings.CutPrefix(at, path); is && (below == "" || below[0] == filepath.Separator) {
+			return &fs.PathError{Op: "remove", Path: at, Err: errMounted}
+		}
+	}
+	return nil
+}
+
+// mountsIn returns the mounts within a directory. The directory itself may be one.
+func mountsIn(dir string) mounts {
+	return slices.DeleteFunc(mountsBelow(dir), func(at string) bool { return at == dir })
 }
 
 // Remedy is the command by which a person removes paths that Sett cannot.

@@ -1,7 +1,7 @@
 package store
 
 // mountsBelow finds none here.
-func mountsBelow(string) []string { return nil }
+func mountsBelow(string) mounts { return nil }
 
 // immutable finds none here.
 func immutable(string) bool { return false }

@@ -15,7 +15,7 @@ import (
 const mostLooked = 10_000
 
 // mountsBelow returns the path, and the directories below it, where something is mounted, the innermost first.
-func mountsBelow(path string) (all []string) {
+func mountsBelow(path string) (all mounts) {
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return nil

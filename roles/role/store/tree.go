@@ -338,26 +338,33 @@ func (t *Tree) clear() error {
 // empty removes everything from a directory, as far as that is possible. The error is that of the first entry that stays.
 func empty(dir string) error {
 	entries, err := os.ReadDir(dir)
+	mounts := mountsIn(dir)
 	for _, e := range entries {
-		if no := RemoveAll(filepath.Join(dir, e.Name())); err == nil {
+		path := filepath.Join(dir, e.Name())
+		no := mounts.bar(path)
+		if no == nil {
+			no = removeAll(path)
+		}
+		if err == nil {
 			err = no
 		}
 	}
 	return err
 }
 
-// errMounted says that a directory cannot be removed because something is mounted in it.
-var errMounted = errors.New("something is mounted there")
-
 // RemoveAll removes a file, or a directory with everything below it, also where modes
 // forbid that. It follows no link, and goes into no mount: its files lie elsewhere, and are somebody's.
 func RemoveAll(path string) error {
-	info, err := os.Lstat(path)
-	if err == nil && info.IsDir() {
-		if mounts := mountsBelow(path); len(mounts) > 0 {
-			return &fs.PathError{Op: "remove", Path: mounts[0], Err: errMounted}
+	if info, err := os.Lstat(path); err == nil && info.IsDir() {
+		if err := mountsBelow(path).bar(path); err != nil {
+			return err
 		}
 	}
+	return removeAll(path)
+}
+
+// removeAll is RemoveAll where nothing is mounted, which the caller has seen.
+func removeAll(path string) error {
 	if err := os.RemoveAll(path); err == nil {
 		return nil
 	}
