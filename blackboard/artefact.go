@@ -153,6 +153,11 @@ func VerdictOf(payload string) Verdict {
 	return Feedback
 }
 
+// Target are the facts about the artefact on which a claim on it depends.
+func (a Artefact) Target() Target {
+	return Target{LogicalID: a.LogicalID, Version: a.Version, Type: a.Type, Agent: a.ProducedByAgent, Role: a.ProducedByRole}
+}
+
 // FailureReport is the payload of a Failure artefact, as JSON.
 type FailureReport struct {
 	Reason     string `json:"reason"`              // one line for people

@@ -357,7 +357,7 @@ func noteBarred(a *app, b *instance.Board, in *instance.Instance, cfg *config.Co
 	if err != nil {
 		return
 	}
-	target := targetOf(r)
+	target := r.Target()
 	if latest, err := b.Records.LatestVersions(a.ctx, []string{r.LogicalID}); err == nil && latest[r.LogicalID] != r.ID {
 		if last, err := b.Records.Artefact(a.ctx, latest[r.LogicalID]); err == nil {
 			target.Version = last.Version
@@ -366,11 +366,6 @@ func noteBarred(a *app, b *instance.Board, in *instance.Instance, cfg *config.Co
 	if why, hint := barOf(a, in, cfg, target); why != "" {
 		a.Sayf("sett: note: with a conflict or feedback it fails again: %s; %s\n", why, hint)
 	}
-}
-
-// targetOf returns the facts about an artefact on which its rework depends.
-func targetOf(a blackboard.Artefact) blackboard.Target {
-	return blackboard.Target{LogicalID: a.LogicalID, Version: a.Version, Type: a.Type, Agent: a.ProducedByAgent, Role: a.ProducedByRole}
 }
 
 // afterNoRetry returns the command to type when a claim cannot be retried.

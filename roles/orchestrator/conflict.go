@@ -217,8 +217,7 @@ func (c *clash) sendBack(ctx context.Context) error {
 		return err
 	}
 	review.Payload = string(text)
-	target := blackboard.Target{LogicalID: l.LogicalID, Version: l.Version, Type: l.Type, Agent: l.ProducedByAgent, Role: l.ProducedByRole}
-	d := arbiter.SendBack(l.ID, target, policyOf(c.t.clan.get()), []string{blackboard.RoleRepository}, reviews)
+	d := arbiter.SendBack(l.ID, l.Target(), policyOf(c.t.clan.get()), []string{blackboard.RoleRepository}, reviews)
 	if d.Rework == nil {
 		return c.giveUp(ctx, "no agent settled it; "+d.Reason)
 	}

@@ -162,7 +162,8 @@ func (s *landing) rework(ctx context.Context) (turn, error) {
 	}
 	// A rework that made no commit is a version, too: the one before it is landed again, and again in vain.
 	version, count := blackboard.Reworked(all, each, result.LogicalID)
-	target := blackboard.Target{LogicalID: result.LogicalID, Version: version, Type: result.Type, Agent: result.ProducedByAgent, Role: result.ProducedByRole}
+	target := result.Target()
+	target.Version = version
 	reviews := append([]string{review.ID}, review.SourceArtefacts[1:]...)
 	cfg := s.t.clan.get()
 	d := arbiter.SendBack(result.ID, target, policyOf(cfg), []string{blackboard.RoleRepository}, reviews)
