@@ -163,12 +163,12 @@ func (c *initCmd) plan(ctx context.Context, w initPlace) (p initPlan, err error)
 		if p.files, err = starter.Base(confine.Level() > 0); err != nil {
 			return p, err
 		}
-		p.own, p.ours = true, pathsOf(p.files)
+		p.own, p.ours = true, starter.Paths(p.files)
 		before, _ := repofile.Read(root, filepath.Join(root, instance.ConfigName), config.MaxSource)
-		if p.replaced = c.Yes && untouched(before); c.Force || p.replaced {
+		if p.replaced = c.Yes && starter.Untouched(before, confine.Level() > 0); c.Force || p.replaced {
 			return p, nil
 		}
-		if missing := slices.DeleteFunc(slices.Clone(p.files), func(f starter.File) bool { return same(root, f) }); c.Commit && len(missing) == 0 {
+		if missing := slices.DeleteFunc(slices.Clone(p.files), func(f starter.File) bool { return f.Same(root) }); c.Commit && len(missing) == 0 {
 			p.files = nil // a commit was refused before
 		}
 		return p, c.refuse(ctx, w, p.files)
@@ -178,7 +178,7 @@ func (c *initCmd) plan(ctx context.Context, w initPlace) (p initPlan, err error)
 		return p, role.Fail(role.Failed, fmt.Errorf("read %s: %w", instance.ConfigName, role.Cause(err)), "")
 	}
 	edited := false // sett.yml is not committed: as this command left it when its commit was refused, or by the person's own edits
-	if c.Commit && w.inGit && !untouched(before) {
+	if c.Commit && w.inGit && !starter.Untouched(before, confine.Level() > 0) {
 		if edited, err = starter.Uncommitted(ctx, w.git, instance.ConfigName); err != nil {
 			return p, err
 		}
@@ -186,7 +186,7 @@ func (c *initCmd) plan(ctx context.Context, w initPlace) (p initPlan, err error)
 			before = starter.Committed(ctx, w.git, instance.ConfigName)
 		}
 	}
-	if p.replaced = untouched(before); p.replaced {
+	if p.replaced = starter.Untouched(before, confine.Level() > 0); p.replaced {
 		before = nil // its agent would take the goals that the example is about
 	}
 	e, err := starter.Add(c.Example, string(before), c.Model, confine.Level() > 0, instance.KeptRuntime(w.at))
@@ -197,39 +197,17 @@ func (c *initCmd) plan(ctx context.Context, w initPlace) (p initPlan, err error)
 	if !e.Fresh {
 		p.added = e.Agents
 	}
-	p.ours = pathsOf(e.Files)
+	p.ours = starter.Paths(e.Files)
 	// Programs that other examples brought are the same, unless somebody changed them.
-	p.files = slices.DeleteFunc(e.Files, func(f starter.File) bool { return same(root, f) })
-	if edited && slices.Contains(pathsOf(p.files), instance.ConfigName) {
+	p.files = slices.DeleteFunc(e.Files, func(f starter.File) bool { return f.Same(root) })
+	if edited && slices.Contains(starter.Paths(p.files), instance.ConfigName) {
 		return p, role.Fail(role.Usage, fmt.Errorf("commit %s: it has changes that are not committed", instance.ConfigName),
 			"commit them first: %sgit add %s && git commit; or leave --commit out", w.cd, instance.ConfigName)
 	}
 	if c.Force {
 		return p, nil
 	}
-	return p, c.refuse(ctx, w, programs(p.files))
-}
-
-func pathsOf(files []starter.File) (all []string) {
-	for _, f := range files {
-		all = append(all, f.Path)
-	}
-	return all
-}
-
-// programs are the files beside sett.yml and its schema.
-func programs(files []starter.File) []starter.File {
-	return slices.DeleteFunc(slices.Clone(files), func(f starter.File) bool {
-		return f.Path == instance.ConfigName || f.Path == starter.SchemaName
-	})
-}
-
-// untouched says whether a sett.yml is as sett init alone writes it.
-func untouched(text []byte) bool {
-	base, err := starter.Base(confine.Level() > 0)
-	return err == nil && slices.ContainsFunc(base, func(f starter.File) bool {
-		return f.Path == instance.ConfigName && string(f.Text) == string(text)
-	})
+	return p, c.refuse(ctx, w, starter.Programs(p.files))
 }
 
 // propose offers checks that fit the repository, and plans them where they are wanted.
@@ -267,12 +245,12 @@ func (c *initCmd) propose(a *app, w initPlace, p *initPlan) error {
 	if err != nil {
 		return err
 	}
-	p.files, p.ours, p.next, p.kind = e.Files, pathsOf(e.Files), exampleGoals["commit"], "commit"
+	p.files, p.ours, p.next, p.kind = e.Files, starter.Paths(e.Files), exampleGoals["commit"], "commit"
 	switch {
 	case c.Force:
 		return nil
 	case p.replaced:
-		return c.refuse(a.ctx, w, slices.DeleteFunc(programs(p.files), func(f starter.File) bool { return same(root, f) }))
+		return c.refuse(a.ctx, w, slices.DeleteFunc(starter.Programs(p.files), func(f starter.File) bool { return f.Same(root) }))
 	}
 	return c.refuse(a.ctx, w, p.files)
 }
@@ -325,15 +303,6 @@ func tryChecks(a *app, root string, checks []starter.Check) error {
 	return nil
 }
 
-// maxInit bounds a file that is compared with that of an example, in bytes.
-const maxInit = 1 << 20
-
-// same says whether a file is there as it would be written.
-func same(root string, f starter.File) bool {
-	text, err := repofile.Read(root, filepath.Join(root, filepath.FromSlash(f.Path)), maxInit)
-	return err == nil && string(text) == string(f.Text)
-}
-
 // refuse is an error where files exist. Those that are not committed may be a person's work, which nothing proposes to overwrite.
 func (c *initCmd) refuse(ctx context.Context, w initPlace, files []starter.File) error {
 	again := "sett init"
@@ -343,7 +312,7 @@ func (c *initCmd) refuse(ctx context.Context, w initPlace, files []starter.File)
 	if c.Yes {
 		again += " --yes"
 	}
-	exist := slices.DeleteFunc(pathsOf(files), func(path string) bool {
+	exist := slices.DeleteFunc(starter.Paths(files), func(path string) bool {
 		_, err := os.Lstat(filepath.Join(w.dir, filepath.FromSlash(path)))
 		return err != nil
 	})
@@ -418,5 +387,5 @@ func (c *initCmd) commit(a *app, w initPlace, p initPlan) error {
 // leftOf are the programs of the clan of an earlier sett init that nobody has changed.
 func leftOf(root string) []string {
 	base, _ := starter.Base(confine.Level() > 0)
-	return pathsOf(slices.DeleteFunc(programs(base), func(f starter.File) bool { return !same(root, f) }))
+	return starter.Paths(slices.DeleteFunc(starter.Programs(base), func(f starter.File) bool { return !f.Same(root) }))
 }

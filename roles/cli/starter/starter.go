@@ -36,6 +36,38 @@ type File struct {
 	Mode fs.FileMode
 }
 
+// maxInit bounds a file that is compared with that of an example, in bytes.
+const maxInit = 1 << 20
+
+// Same says whether the file is in a workspace as it would be written.
+func (f File) Same(root string) bool {
+	text, err := repofile.Read(root, filepath.Join(root, filepath.FromSlash(f.Path)), maxInit)
+	return err == nil && string(text) == string(f.Text)
+}
+
+// Paths are those of files.
+func Paths(files []File) (all []string) {
+	for _, f := range files {
+		all = append(all, f.Path)
+	}
+	return all
+}
+
+// Programs are the files beside sett.yml and its schema.
+func Programs(files []File) []File {
+	return slices.DeleteFunc(slices.Clone(files), func(f File) bool {
+		return f.Path == instance.ConfigName || f.Path == SchemaName
+	})
+}
+
+// Untouched says whether a sett.yml is as sett init alone writes it. Walled is as in Base.
+func Untouched(text []byte, walled bool) bool {
+	base, err := Base(walled)
+	return err == nil && slices.ContainsFunc(base, func(f File) bool {
+		return f.Path == instance.ConfigName && string(f.Text) == string(text)
+	})
+}
+
 // Base returns the files of the example agent, sett.yml last: an interrupted init leaves
 // no sett.yml without the files that belong to it. Walled says whether this system can keep
 // programs of local mode to their places; sett.yml then wants it.
