@@ -28,3 +28,53 @@ func TestPlainGit(t *testing.T) {
 		t.Errorf("git sees %q, %v", got, err)
 	}
 }
+
+// sharing is a program without a data race that has its packages share what they make once.
+const sharing = `package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"regexp"
+	"sync"
+)
+
+func main() {
+	for i := range 300 {
+		of := reflect.StructOf([]reflect.StructField{{Name: fmt.Sprint("A", i), Type: reflect.TypeFor[map[string]int]()}, {Name: "B", Type: reflect.TypeFor[[]string]()}})
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				v := reflect.New(of).Interface()
+				text, err := json.Marshal(v)
+				if err == nil {
+					err = json.Unmarshal(text, v)
+				}
+				if err != nil || !regexp.MustCompile("\\p{Uppercase_Letter}\\pL").MatchString("AB") {
+					panic(err)
+				}
+			})
+		}
+		all.Wait()
+	}
+}
+`
+
+// TestRaceIsOne: a run reports no data race where there is none.
+func TestRaceIsOne(t *testing.T) {
+	if !hasCompiler() {
+		t.Skip("the race detector needs a C compiler")
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{"go.mod": "module sharing\n\ngo 1.26\n", "main.go": sharing} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := goCommand(true, append(append([]string{"run"}, race...), ".")...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v:\n%s", err, out)
+	}
+}
