@@ -41,7 +41,7 @@ func TestDockerDown(t *testing.T) {
 	in.await(goal, enough)
 	in.must("down")
 	in.must("down")
-	if got, want := in.onEngine(), []string{"volume sett-" + in.name + ".ledger"}; !slices.Equal(got, want) {
+	if got, want := in.leftOnEngine(), []string{"volume sett-" + in.name + ".ledger"}; !slices.Equal(got, want) {
 		t.Errorf("after down there is %v, want %v", got, want)
 	}
 	in.up()

@@ -107,7 +107,7 @@ func (in *instance) signalled(part string, s syscall.Signal) bool {
 // nothing checks that nothing is there of the instance, here or on the engine.
 func (in *instance) nothing(after string) {
 	in.t.Helper()
-	if left := in.onEngine(); len(left) > 0 {
+	if left := in.leftOnEngine(); len(left) > 0 {
 		in.t.Errorf("%s left on the engine: %s", after, strings.Join(left, "; "))
 		in.wipe(left)
 	}

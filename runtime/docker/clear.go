@@ -16,7 +16,7 @@ import (
 // Clear removes the remains of an instance without units, except its data: its
 // networks, and the containers that held its binary volumes. Missing ones are no
 // error; a network with somebody else's container on it is an error that names the
-// container.
+// container. One that the engine cannot remove stays, and Options.Warn is told.
 func (r *Runtime) Clear(ctx context.Context) (err error) {
 	defer engine.Wrap(&err, "clear instance %s", r.o.Instance)
 	return errors.Join(r.clearPins(ctx), r.nets.clear(ctx))

@@ -39,6 +39,7 @@ type Options struct {
 	// price: that network can reach every program that listens on all of the host's
 	// addresses. It counts when the network is made.
 	HostReach bool
+	Warn      func(string)     // is told what Clear leaves for the engine's own reasons; nil: the log is
 	Logger    *slog.Logger     // nil: nothing is logged
 	Now       func() time.Time // nil: time.Now
 }
@@ -89,6 +90,9 @@ var (
 func New(e *engine.Engine, o Options) *Runtime {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Warn == nil {
+		o.Warn = func(what string) { o.Logger.Warn(what) }
 	}
 	if o.Now == nil {
 		o.Now = time.Now

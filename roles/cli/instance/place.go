@@ -47,7 +47,8 @@ func (l *Locator) Place(ctx context.Context, in *Instance) (Place, error) {
 	}
 	return &Containers{
 		Runtime: docker.New(e, docker.Options{
-			Instance: in.Name, Labels: in.Labels(), Logs: in.LogsDir(), HostReach: in.Host, Logger: slog.New(slog.DiscardHandler), Now: l.Now,
+			Instance: in.Name, Labels: in.Labels(), Logs: in.LogsDir(), HostReach: in.Host,
+			Warn: func(what string) { l.Sayf("sett: warning: %s\n", what) }, Logger: slog.New(slog.DiscardHandler), Now: l.Now,
 		}),
 		host: in.Processes(), in: in,
 	}, nil
