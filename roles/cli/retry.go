@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"sett/blackboard"
 	"sett/contract/config"
@@ -181,7 +180,11 @@ func retryClaim(a *app, b *instance.Board, in *instance.Instance, claim, why str
 		return refusal("retry claim "+words.Short(claim), err, afterNoRetry(a, b, in, claim))
 	}
 	a.printID(id)
-	a.Sayf("sett: claim %s is tried again as claim %s%s\n", words.Short(claim), words.Short(id), whoIsUp(a, b, id))
+	up := ""
+	if c, err := b.Records.Snapshot(a.ctx, id); err == nil {
+		up = view.Up(c)
+	}
+	a.Sayf("sett: claim %s is tried again as claim %s%s\n", words.Short(claim), words.Short(id), up)
 	return nil
 }
 
@@ -378,29 +381,4 @@ func afterNoRetry(a *app, b *instance.Board, in *instance.Instance, claim string
 		claim = c.Claim.ID
 	}
 	return a.at.CommandLine(in, "show "+words.Short(claim))
-}
-
-// whoIsUp says that a Question waits for an answer, or names the agents that work on
-// a claim or have yet to bid.
-func whoIsUp(a *app, b *instance.Board, claim string) string {
-	c, err := b.Records.Snapshot(a.ctx, claim)
-	if err != nil {
-		return ""
-	}
-	var agents []string
-	for _, g := range c.Grants {
-		if g.State == blackboard.GrantAwaitingAnswer {
-			return "; Question " + words.Short(g.ResultID) + " waits for an answer again"
-		}
-		if !g.State.Ended() {
-			agents = append(agents, g.Agent)
-		}
-	}
-	switch missing := c.Missing(); {
-	case len(agents) > 0:
-		return ", by " + role.Clean(strings.Join(agents, ", "))
-	case len(missing) > 0 && c.Claim.Status == blackboard.PendingReview:
-		return "; " + role.Clean(strings.Join(missing, ", ")) + " have yet to bid"
-	}
-	return ""
 }
