@@ -263,3 +263,19 @@ func TestModules(t *testing.T) {
 	run(t, "", "git", "--git-dir="+c.store.Dir, "gc", "-q", "--prune=now")
 	run(t, "", "git", "--git-dir="+c.store.Dir, "rev-list", "--objects", "--quiet", one)
 }
+
+// TestOwnBelowIgnored: a path of the agent's own may lie in a folder that git ignores.
+func TestOwnBelowIgnored(t *testing.T) {
+	p := newPerson(t)
+	base := p.commit(".gitignore", "build/\n", "file", "one\n")
+	s := p.store()
+	tree := prepared(t, s, base)
+	run(t, tree.Dir(), "sh", "-ec", "mkdir -p build/cache; echo o > build/cache/o; echo two >file; echo n >new")
+	made, err := tree.Commit(t.Context(), Changes{Start: base, Message: "m", Own: []string{"build/cache"}}, []string{base}, Artefact("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t, s.Dir, "git", "diff", "--name-status", base, made.Commit); got != "M\tfile\nA\tnew" {
+		t.Errorf("committed:\n%s", got)
+	}
+}

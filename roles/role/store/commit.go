@@ -20,7 +20,7 @@ type Made struct {
 }
 
 // Commit has a ref hold a commit of everything that a tool changed in its tree, without
-// ignored files. The tool's own commits are kept beneath; where they have all changes,
+// ignored files that it has not staged. The tool's own commits are kept beneath; where they have all changes,
 // the last of them is the commit. It always builds on the tree's start: a tool that
 // rewrote its history, or was on another branch, gets a merge. Known are commits that the
 // store has.
@@ -133,12 +133,18 @@ func named(commit string) []string {
 }
 
 // snapshot stores the tree's files on the shelf and returns git's tree of them. A file that
-// the tool has committed counts also if it is ignored. The index is a copy, so that no next
+// the tool has committed, or staged with git add --force, counts also if it is ignored. The index is a copy, so that no next
 // call trusts one with objects that never reached the store.
 func (m *making) snapshot(ctx context.Context) (string, error) {
-	var err error
+	forced, err := staged(ctx, m.Tree, m.changes)
+	if err != nil {
+		return "", err
+	}
 	if m.embedded, err = m.disarm(disarming{readable: true, spare: filepath.Join(m.Dir(), ".git"), own: m.changes.Own}); err != nil {
 		return "", err
+	}
+	if err := force(ctx, m.Tree, forced); err != nil {
+		return "", refusal(err)
 	}
 	changed, err := changedFiles(ctx, m.Tree, m.changes)
 	if err == nil {
@@ -162,7 +168,8 @@ func (m *making) snapshot(ctx context.Context) (string, error) {
 		return "", err
 	}
 	env, specs := m.changes.beside(m.Dir())
-	if _, err := gitWith(ctx, m, env, append([]string{"add", "-A"}, specs...)...); err != nil {
+	_, err = gitWith(ctx, m, env, append([]string{"add", "-A"}, specs...)...)
+	if err != nil && (exitCode(err) != 1 || IsTrouble(err)) { // 1: it has added all, and says that an excluded path lies in an ignored folder
 		return "", refusal(err)
 	}
 	out, err := m.git(ctx, "write-tree")

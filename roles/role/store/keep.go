@@ -36,7 +36,7 @@ func (c Changes) size() int64 {
 }
 
 // Keep has a ref hold a commit of everything that a tool left in its tree, without
-// ignored files, on top of the tool's own commits, and beside the others that its repository
+// ignored files that it has not staged, on top of the tool's own commits, and beside the others that its repository
 // names. Nothing more works in the tree: Keep removes from it the things
 // that git cannot store or must not read, such as pipes and repositories within.
 func (t *Tree) Keep(ctx context.Context, c Changes, ref string) (kept Kept, err error) {
@@ -185,10 +185,17 @@ func (k *keeping) hold(ctx context.Context, files string) (kept Kept, err error)
 // snapshot stores the tree's files and returns git's tree of them.
 func (k *keeping) snapshot(ctx context.Context) (string, error) {
 	t, c := k.tree, k.changes
+	forced, err := staged(ctx, t, c)
+	if err != nil {
+		return "", err
+	}
 	if _, err := t.disarm(disarming{readable: true, own: c.Own}); err != nil {
 		return "", err
 	}
 	unlockIndex(t)
+	if err := force(ctx, t, forced); err != nil {
+		return "", err
+	}
 	changed, err := changedFiles(ctx, t, c)
 	if err != nil {
 		return "", err

@@ -365,6 +365,43 @@ func TestKeepAfterKilledGit(t *testing.T) {
 	}
 }
 
+// TestKeepStaged: what a tool staged is kept and committed although it is ignored, and the next grant's tree has nothing of it.
+func TestKeepStaged(t *testing.T) {
+	p := newPerson(t)
+	base := p.commit(".gitignore", "ignored/\n", "file", "one\n")
+	s := p.store()
+	for name, keep := range map[string]func(tree *Tree, c Changes) (string, error){
+		"kept": func(tree *Tree, c Changes) (string, error) {
+			kept, err := tree.Keep(t.Context(), c, Leftover("claim", "writer", 1))
+			return kept.Files, err
+		},
+		"committed": func(tree *Tree, c Changes) (string, error) {
+			made, err := tree.Commit(t.Context(), c, []string{base}, Artefact("a"))
+			return made.Commit, err
+		},
+	} {
+		tree := prepared(t, s, base)
+		run(t, tree.Dir(), "sh", "-ec", "mkdir -p ignored/own; echo x > ignored/x; echo y > ignored/y; echo o > ignored/own/o; git add -f ignored/x ignored/own/o")
+		write(t, tree.index()+".lock", "") // of a call that was cut off
+		commit, err := keep(tree, Changes{Start: base, Message: "m", Own: []string{"ignored/own"}})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got := run(t, "", "git", "-C", s.Dir, "diff", "--name-status", base, commit); got != "A\tignored/x" {
+			t.Errorf("%s:\n%s", name, got)
+		}
+		prepare(t, tree, Plan{Commit: base, Branch: "main"})
+		if got := run(t, tree.Dir(), "git", "status", "--porcelain", "-b", "--ignored"); got != "## main" {
+			t.Errorf("%s: the next tool finds:\n%s", name, got)
+		}
+		prepare(t, tree, Plan{Commit: commit, Branch: "main"})
+		if got := run(t, tree.Dir(), "cat", "ignored/x"); got != "x" {
+			t.Errorf("%s: the next tool finds %q", name, got)
+		}
+	}
+}
+
 func TestMerge(t *testing.T) {
 	p := newPerson(t)
 	base := p.commit("a", "1\n2\n3\n", "b", "b\n")
