@@ -99,6 +99,9 @@ func (a *app) ending(ctx context.Context, b *instance.Board, in *instance.Instan
 		return nil, err
 	}
 	took := words.Span(w.EndedAt.Sub(w.CreatedAt))
+	if w.Status.Ended() {
+		sayOver(ctx, a, b, id)
+	}
 	switch w.Status {
 	case blackboard.WorkflowAchieved:
 		t, err := b.Records.Artefact(ctx, w.TerminalID)
@@ -128,6 +131,14 @@ func (a *app) ending(ctx context.Context, b *instance.Board, in *instance.Instan
 			"%s", a.at.CommandLine(in, "show "+words.Short(id))), nil
 	}
 	return a.waitsForPeople(ctx, b, in, id)
+}
+
+// sayOver says that the calls of a goal took more than its budget had, which parallel calls can.
+func sayOver(ctx context.Context, a *app, b *instance.Board, id string) {
+	spent, err := b.Calls.Spending(ctx, id)
+	if err == nil && spent.Over != nil {
+		a.Sayf("sett: note: %s\n", role.Clean(spent.Over.Over()))
+	}
 }
 
 // sayResult shows the beginning of a final result, where the line above has not all of it.

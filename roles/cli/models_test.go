@@ -113,7 +113,7 @@ func TestModelsOverBudget(t *testing.T) {
 	s.Must(s.board.Calls.Settle(t.Context(), call, blackboard.Settlement{Usage: model.Usage{Input: 7000}, Budgets: budgets, Status: 200}))
 	s.Finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Done", Payload: "done"})
 	s.Complete(claim)
-	for _, args := range [][]string{{"models"}, {"models", goal}, {"show", goal}, {"show", goal, "--no-claims"}, {"watch", "--since", "all", "--workflow", goal, "--exit-when-done"}} {
+	for _, args := range [][]string{{"models"}, {"models", goal}, {"show", goal}, {"show", goal, "--no-claims"}, {"wait", goal}, {"watch", "--since", "all", "--workflow", goal, "--exit-when-done"}} {
 		stdout, stderr, err := s.run(args...)
 		s.Must(err)
 		has(t, stdout+stderr, "more than the goal's budget of 6000 tokens was used (7000)")
