@@ -16,7 +16,7 @@ import (
 // What is left of a blackboard that lost some records, or has broken ones, is
 // exported, with the names of those; and imported as it is.
 func TestExportLost(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *server) {
+	onTwo(t, func(t *testing.T, s *server) {
 		for what, damage := range map[string]struct {
 			do     func(w *world, goal, result, claim string) (key string)
 			says   string
