@@ -108,6 +108,9 @@ func (a *app) ending(ctx context.Context, b *instance.Board, in *instance.Instan
 		if err == nil {
 			a.Sayf("sett: goal achieved in %s: %s%s\n", took, view.Named(t), words.Because(view.Gist(&t)))
 			a.sayResult(t)
+			if left := view.LeftInModules(t); left != "" {
+				a.Sayf("sett: note: %s\n", left)
+			}
 			o := a.outcome(ctx, b, in, w)
 			onto := o == nil || landing.OnBranch(ctx, a.at, in)
 			a.sayOutcome(in, o, onto)

@@ -264,6 +264,55 @@ func TestModules(t *testing.T) {
 	run(t, "", "git", "--git-dir="+c.store.Dir, "rev-list", "--objects", "--quiet", one)
 }
 
+// TestModulesReplaced: a tool may take a submodule out, and have files of its own in its place; both the commit and the leftovers have them.
+func TestModulesReplaced(t *testing.T) {
+	p, lib := newPerson(t), newPerson(t)
+	one := lib.commit("a", "a\n")
+	const named = "[submodule \"lib\"]\n\tpath = lib\n\turl = ../lib\n[submodule \"other\"]\n\tpath = other\n\turl = ../o\n"
+	p.commit("file", "one\n", ".gitmodules", named)
+	p.git("update-index", "--add", "--cacheinfo", "160000,"+one+",lib", "--cacheinfo", "160000,"+one+",other")
+	p.git("commit", "-qm", "modules")
+	c := &carer{person: p, store: p.store(), trees: filepath.Join(t.TempDir(), "trees"), base: p.git("rev-parse", "HEAD")}
+	if err := FetchModule(t.Context(), c.store, lib.objects(), one); err != nil {
+		t.Fatal(err)
+	}
+	const forget, vendored = `printf '[submodule "other"]\n\tpath = other\n' >.gitmodules`, "M\t.gitmodules\nD\tlib\nA\tlib/a\nA\tlib/new"
+	for name, tc := range map[string]struct{ tool, want string }{
+		"by git":               {"git rm -q --cached lib; echo new >lib/new", "D\tlib\nA\tlib/a\nA\tlib/new"},
+		"by hand":              {forget + "; echo new >lib/new", vendored},
+		"by both, own commit":  {"echo two >file; git commit -qam own; git rm -q --cached lib; " + forget + "; echo new >lib/new", "M\t.gitmodules\nM\tfile\nD\tlib\nA\tlib/a\nA\tlib/new"},
+		"all of them":          {"git rm -qf --cached lib other; rm -r .gitmodules other; echo new >lib/new", "D\t.gitmodules\nD\tlib\nA\tlib/a\nA\tlib/new\nD\tother"},
+		"by a file":            {"rm -r lib; echo x >lib", "T\tlib"},
+		"by nothing":           {"git rm -qf --cached lib; rm -r lib; " + forget, "M\t.gitmodules\nD\tlib"},
+		"not at all":           {"echo new >lib/new; echo two >file", "M\tfile"},
+		"another repository's": {"rm -rf .git; git init -q .; echo two >file; git add -A", "M\tfile"},
+	} {
+		for how, keep := range map[string]func(tree *Tree, c Changes) (string, error){
+			"kept": func(tree *Tree, ch Changes) (string, error) {
+				kept, err := tree.Keep(t.Context(), ch, Leftover(strings.ReplaceAll(name, " ", "-"), "writer", 1))
+				return kept.Files, err
+			},
+			"committed": func(tree *Tree, ch Changes) (string, error) {
+				made, err := tree.Commit(t.Context(), ch, []string{c.base}, Artefact(strings.ReplaceAll(name, " ", "-")))
+				return made.Commit, err
+			},
+		} {
+			tree := c.grant(Care{}, c.base, tc.tool)
+			commit, err := keep(tree, Changes{Start: c.base, Message: "m", Author: Author{"writer", "w@x"}})
+			if err != nil {
+				t.Errorf("%s, %s: %v", name, how, err)
+				continue
+			}
+			if got := run(t, c.store.Dir, "git", "diff", "--no-renames", "--name-status", c.base, commit); got != tc.want {
+				t.Errorf("%s, %s:\n%s\nwant:\n%s", name, how, got, tc.want)
+			}
+			if got := c.files(c.grant(Care{}, c.base, `test -z "$(git status --porcelain)"`)); got != "./.gitmodules ./file ./lib/a ./other/a" {
+				t.Errorf("%s, %s: the next tool finds %s", name, how, got)
+			}
+		}
+	}
+}
+
 // TestOwnBelowIgnored: a path of the agent's own may lie in a folder that git ignores.
 func TestOwnBelowIgnored(t *testing.T) {
 	p := newPerson(t)

@@ -136,14 +136,15 @@ func named(commit string) []string {
 // the tool has committed, or staged with git add --force, counts also if it is ignored. The index is a copy, so that no next
 // call trusts one with objects that never reached the store.
 func (m *making) snapshot(ctx context.Context) (string, error) {
-	forced, err := staged(ctx, m.Tree, m.changes)
+	wanted, err := wishesOf(ctx, m.Tree, m.changes)
 	if err != nil {
 		return "", err
 	}
 	if m.embedded, err = m.disarm(disarming{readable: true, spare: filepath.Join(m.Dir(), ".git"), own: m.changes.Own}); err != nil {
 		return "", err
 	}
-	if err := force(ctx, m.Tree, forced); err != nil {
+	unlockIndex(m.Tree)
+	if err := wanted.tell(ctx, m.store, func(args ...string) command { return commandOn(m.Tree, nil, args...) }); err != nil {
 		return "", refusal(err)
 	}
 	changed, err := changedFiles(ctx, m.Tree, m.changes)
@@ -160,7 +161,11 @@ func (m *making) snapshot(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if m.tip != "" {
-		if _, err := m.git(ctx, "read-tree", "--reset", m.tip); err != nil {
+		_, err := m.git(ctx, "read-tree", "--reset", m.tip)
+		if err == nil {
+			err = wanted.tell(ctx, m.store, func(args ...string) command { return commandWith(m, nil, args...) })
+		}
+		if err != nil {
 			return "", refusal(err)
 		}
 	}

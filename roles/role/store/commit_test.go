@@ -55,6 +55,7 @@ func TestCommit(t *testing.T) {
 		"a link":           {`rm gone; ln -s /etc/passwd gone; ln -s / d`, "subject", "A\td\nT\tgone", ""},
 		"ignored":          {`mkdir ignored; echo x > ignored/x; echo x > a.log; echo two > file`, "subject", "M\tfile", ""},
 		"added, ignored":   {`echo x > a.log; git add -f a.log; echo two > file`, "subject", "A\ta.log\nM\tfile", ""},
+		"own, then added":  {`echo two > file; git commit -qam own; echo x > a.log; git add -f a.log`, "subject own", "A\ta.log\nM\tfile", ""},
 		"added below":      {`mkdir -p 'ignored/ä *'; echo x > 'ignored/ä */x'; echo y > ignored/y; echo k > 'ignored/:(top)k'; git add -f 'ignored/ä */x' './ignored/:(top)k'; echo z > 'ignored/ä */x'`, "subject", "A\tignored/:(top)k\nA\tignored/ä */x", ""},
 		"added, taken out": {`echo x > a.log; git add -f a.log; git rm -q --cached a.log; echo x > b.log; git add -f b.log; rm b.log; echo two > file`, "subject", "M\tfile", ""},
 		"added, then away": {`mkdir ignored; echo x > ignored/x; git add -f ignored/x; rm -r ignored; ln -s / ignored; echo two > file`, "subject", "M\tfile\nA\tignored", ""},

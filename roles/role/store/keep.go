@@ -185,7 +185,7 @@ func (k *keeping) hold(ctx context.Context, files string) (kept Kept, err error)
 // snapshot stores the tree's files and returns git's tree of them.
 func (k *keeping) snapshot(ctx context.Context) (string, error) {
 	t, c := k.tree, k.changes
-	forced, err := staged(ctx, t, c)
+	wanted, err := wishesOf(ctx, t, c)
 	if err != nil {
 		return "", err
 	}
@@ -193,7 +193,7 @@ func (k *keeping) snapshot(ctx context.Context) (string, error) {
 		return "", err
 	}
 	unlockIndex(t)
-	if err := force(ctx, t, forced); err != nil {
+	if err := wanted.tell(ctx, t.store, func(args ...string) command { return commandOn(t, nil, args...) }); err != nil {
 		return "", err
 	}
 	changed, err := changedFiles(ctx, t, c)
