@@ -21,7 +21,7 @@ type Conflict struct {
 	Theirs    ConflictSide   `json:"theirs"`         // the later one, of one artefact
 	Base      string         `json:"base,omitempty"` // their common ancestor; empty: there is none
 	Files     []string       `json:"files"`
-	Conflicts []ConflictFile `json:"conflicts,omitempty"` // what is the matter with the first of them; none: an older Sett did not say
+	Conflicts []ConflictFile `json:"conflicts,omitempty"` // the kinds of the first of them; none: an older Sett did not record them
 	Hunks     any            `json:"hunks,omitempty"`
 }
 
@@ -49,7 +49,7 @@ const (
 	ModeSubmodule = "160000"
 )
 
-// conflictWords say in plain words what kinds of conflicts are.
+// conflictWords are the kinds in plain words.
 var conflictWords = map[string]string{
 	"contents":                     "both sides changed it",
 	"binary":                       "both sides changed a binary file",
@@ -63,7 +63,7 @@ var conflictWords = map[string]string{
 	"directory rename suggested":   "one side renamed the directory in which the other added it",
 }
 
-// Words say what the matter is.
+// Words are its kind in plain words.
 func (f ConflictFile) Words() string {
 	if f.Kind == "contents" && f.Marks {
 		return "both sides changed the same lines"

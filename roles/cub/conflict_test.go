@@ -154,7 +154,9 @@ func TestUndecided(t *testing.T) {
 	}
 	const changes, own = `echo '{"artefact_type":"Merged","artefact_payload":"","commit":"changes"}'`,
 		`git add -A; git commit -qm x; echo '{"artefact_type":"Merged","artefact_payload":"","commit":"'$(git rev-parse HEAD)'"}'`
-	takes := func(file string) string { return `mv ` + file + `~` + c.Theirs.Commit + ` ` + file + `; rm ` + file + `~*; ` }
+	takes := func(file string) string {
+		return `mv ` + file + `~` + c.Theirs.Commit + ` ` + file + `; rm ` + file + `~*; `
+	}
 	claim := d.open(d.conflict.ID, somebody)
 	tools := map[string]struct{ tool, want string }{
 		"idle":      {changes, "file~" + c.Ours.Commit + " is still there, so nobody has decided about file, both sides changed a binary file (binary): give the right version the name file, or remove file"},

@@ -125,7 +125,7 @@ func (u *unmerged) marks(f *blackboard.ConflictFile) string {
 	return fmt.Sprintf("%s: %s\n<<<<<<< %s\n%s\n=======\n%s\n>>>>>>> %s\n", role.Clean(f.File), advice(f), u.sides[0], side(f.Ours), side(f.Theirs), u.sides[1])
 }
 
-// advice says what a conflict is, and how it is decided.
+// advice names the kind of a conflict and the way to decide it.
 func advice(f *blackboard.ConflictFile) string {
 	name := role.Clean(f.File)
 	do := fmt.Sprintf("give the right version the name %s, or remove %s, and leave no %s~COMMIT", name, name, name)

@@ -103,7 +103,7 @@ func shown(f blackboard.ConflictFile) blackboard.ConflictFile {
 // Settles says why a commit does not settle a conflict, that is the commit `of`: it is none of the two
 // sides' descendants, or its files still have marks, or versions of a file still lie beside it. Empty: it does.
 //
-// What an agent decides about a file without git's marks is its own: either version, another content, or no such file. It has
+// The decision about a file without git's marks is the agent's own: either version, another content, or no such file. It has
 // decided once no version lies beside the file. Nothing of the tool's but the commit is looked at: an agent may work
 // without git, and an index that a tool wrote is never read.
 func Settles(ctx context.Context, s *Store, commit, of string) (why string, err error) {

@@ -1,7 +1,7 @@
 package store
 
-// This file reads what is unmerged after a merge, of which git itself leaves stages in an index. The tree that a tool
-// gets has no such index: whatever git cannot mark in a file has its versions beside it.
+// This file reads the conflicts of a merge, of which git itself leaves stages in an index. The tree of a tool has no
+// such index: a file that git cannot mark has its versions beside it.
 
 import (
 	"cmp"
@@ -144,7 +144,7 @@ const (
 // weights are those of kinds of one file, of which the lightest says the most.
 var weights = map[string]int{kindDirectory: -1, "modify/delete": 1, kindSubmodule: 2, kindBinary: 3, kindContents: 4}
 
-// tell says of each file what kind of conflict it is. One that git tells of without a record of any file is named as well.
+// tell gives each file the kind of its conflict. One that git tells of without a record of any file is named as well.
 func (u *unmerged) tell(stages []stage, notices []notice) {
 	files := map[string]string{}
 	for _, g := range stages {
