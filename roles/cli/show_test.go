@@ -343,6 +343,28 @@ func TestShowFailure(t *testing.T) {
 	}
 }
 
+// TestShowConflict: a Conflict is told in plain words, also one whose Sett did not record the kinds.
+func TestShowConflict(t *testing.T) {
+	s := newStage(t)
+	show := func(files string) string {
+		t.Helper()
+		goal, claim := granted(s)
+		st := s.begin(claim, "writer")
+		k := blackboard.Artefact{ID: blackboard.ConflictID(goal, "aa", "bb"), StructuralType: blackboard.Standard, Type: blackboard.TypeConflict,
+			Payload:        `{"ours":{"artefacts":["A"],"commit":"aaaaaaaaaaaaaa"},"theirs":{"artefacts":["B"],"commit":"bbbbbbbbbbbbbb"},` + files + `}`,
+			ProducedByRole: blackboard.RoleRepository, WorkflowID: goal}
+		s.Must(s.board.Cub.Clash(s.t.Context(), blackboard.Clash{GrantRef: blackboard.GrantRef{Claim: claim, Agent: "writer", Attempt: 1, Holder: st.Grant.Holder}, Conflict: k}))
+		stdout, _, err := s.run("show", k.ID)
+		s.Must(err)
+		return stdout
+	}
+	has(t, show(`"files":["code.go","logo.png","b","odd\u001b"],"conflicts":[{"file":"logo.png","kind":"binary"},{"file":"b","kind":"rename/delete","paths":["b","a"]},
+		{"file":"code.go","kind":"contents","marks":true},{"file":"odd\u001b","kind":"something new"}]`),
+		"conflict between commits aaaaaaaaaa and bbbbbbbbbb\n", "code.go: both sides changed the same lines (contents)\n", "logo.png: both sides changed a binary file (binary)\n",
+		"b: one side renamed it, the other removed it (rename/delete), b, a\n", `odd\x1b: git cannot merge it (something new)`)
+	has(t, show(`"files":["code.go","logo.png"],"hunks":[]`), "conflict between commits aaaaaaaaaa and bbbbbbbbbb\n", "      code.go\n      logo.png\n")
+}
+
 func TestIDs(t *testing.T) {
 	s := newStage(t)
 	refused := func(args ...string) error {

@@ -49,7 +49,7 @@ func clash(ctx context.Context, x *executor, w *work, task assemble.Task, c *lin
 func conflictOf(w *work, task assemble.Task, c *line.Clash) (blackboard.Artefact, error) {
 	payload, err := json.Marshal(blackboard.Conflict{
 		Ours: blackboard.ConflictSide{Artefacts: c.Of, Commit: c.Ours}, Theirs: blackboard.ConflictSide{Artefacts: []string{c.TheirsOf}, Commit: c.Theirs},
-		Base: c.Base, Files: c.Files, Hunks: c.Hunks,
+		Base: c.Base, Files: c.Files, Conflicts: c.Kinds, Hunks: c.Hunks,
 	})
 	sources := append(slices.Clone(c.Of), c.TheirsOf)
 	var makers []string
@@ -61,8 +61,21 @@ func conflictOf(w *work, task assemble.Task, c *line.Clash) (blackboard.Artefact
 	return blackboard.Artefact{
 		ID: c.Artefact, StructuralType: blackboard.Standard, Type: blackboard.TypeConflict, Payload: string(payload), Commit: c.Commit,
 		SourceArtefacts: sources, ProducedByRole: blackboard.RoleRepository, WorkflowID: w.Claim.WorkflowID,
-		Summary: fmt.Sprintf("conflict between the commits of %s in %s", strings.Join(makers, ", "), few(c.Files)),
+		Summary: fmt.Sprintf("conflict between the commits of %s in %s", strings.Join(makers, ", "), few(withKinds(c.Files, c.Kinds))),
 	}, err
+}
+
+// withKinds are the files, those without git's marks with the kind of their conflict.
+func withKinds(files []string, kinds []blackboard.ConflictFile) []string {
+	files = slices.Clone(files)
+	for i, file := range files {
+		for _, k := range kinds {
+			if k.File == file && !k.Marks {
+				files[i] += " (" + k.Kind + ")"
+			}
+		}
+	}
+	return files
 }
 
 // few names the first files of a conflict.

@@ -20,9 +20,15 @@ type dispute struct {
 
 func newDispute(t *testing.T, joiner vars) dispute {
 	t.Helper()
+	return newDisputeOver(t, joiner, `echo $me >file`)
+}
+
+// newDisputeOver has the two agents change something by a script, in which $me is the agent's name.
+func newDisputeOver(t *testing.T, joiner vars, change string) dispute {
+	t.Helper()
 	d := dispute{clan: newClan(t), f: newForge(t)}
 	for _, agent := range []string{"a", "b"} {
-		d.start(agent, d.f.writer(agent, vars{env.Command: shell(`cat >/dev/null; echo ` + agent + ` >file; git add -A; git commit -qm x
+		d.start(agent, d.f.writer(agent, vars{env.Command: shell(`cat >/dev/null; me=` + agent + `; ` + change + `; git add -A; git commit -qm x
 echo '{"artefact_type":"Piece","artefact_payload":"","commit":"'$(git rev-parse HEAD)'"}'`)}))
 	}
 	d.start("joiner", d.f.writer("joiner", joiner))
@@ -127,6 +133,56 @@ func TestUnsettled(t *testing.T) {
 	for agent := range tools {
 		if a, r := d.failure(claim, agent); a.Type != blackboard.TypeContractViolation || !strings.Contains(r.Reason, want[agent]) {
 			t.Errorf("%s: %s because %q, want %q", agent, a.Type, r.Reason, want[agent])
+		}
+	}
+}
+
+// TestUndecided: of a conflict that git cannot mark in a file both versions are beside it, and its kind is in the
+// payload. An agent that decides about it settles it, with git and without; one that did nothing is refused.
+func TestUndecided(t *testing.T) {
+	t.Parallel()
+	d := newDisputeOver(t, vars{env.Command: shell(joins)}, `printf "\\0$me" >file; echo n >n; case $me in a) chmod +x n;; esac`)
+	c, ok := d.conflict.Conflict()
+	if !ok || len(c.Conflicts) != 2 || c.Conflicts[0].Kind != "binary" || c.Conflicts[1].Kind != "distinct modes" || c.Conflicts[1].Theirs.Mode != "100755" || len(c.Conflicts[0].Decisions()) != 2 {
+		t.Fatalf("the conflict is %s", d.conflict.Payload)
+	}
+	if want := "in file (binary), n (distinct modes)"; !strings.HasSuffix(d.conflict.Summary, want) {
+		t.Errorf("the summary is %q, want %q", d.conflict.Summary, want)
+	}
+	if got := d.f.git("rev-parse", d.conflict.Commit+":file~"+c.Ours.Commit); got != c.Conflicts[0].Ours.Object {
+		t.Errorf("beside the file is %s", got)
+	}
+	const changes, own = `echo '{"artefact_type":"Merged","artefact_payload":"","commit":"changes"}'`,
+		`git add -A; git commit -qm x; echo '{"artefact_type":"Merged","artefact_payload":"","commit":"'$(git rev-parse HEAD)'"}'`
+	takes := func(file string) string {
+		return `mv ` + file + `~` + c.Theirs.Commit + ` ` + file + `; rm ` + file + `~*; `
+	}
+	claim := d.open(d.conflict.ID, somebody)
+	tools := map[string]struct{ tool, want string }{
+		"idle":      {changes, "file~" + c.Ours.Commit + " is still there, so nobody has decided about file, both sides changed a binary file (binary): give the right version the name file, or remove file"},
+		"committed": {`echo more >more; ` + own, "nobody has decided about file"},
+		"half":      {takes("file") + changes, "nobody has decided about n, the sides have files of different kinds or modes under this name (distinct modes)"},
+		"blind":     {`rm *~*; ` + changes, "file:2 still has a mark of the conflict, both sides changed a binary file (binary)"},
+		"decided":   {takes("file") + takes("n") + changes, ""},
+		"git":       {takes("file") + takes("n") + own, ""},
+		"anew":      {`git reset -q --hard ` + c.Ours.Commit + `; ! git merge -q ` + c.Theirs.Commit + ` >/dev/null 2>&1; git checkout -q --theirs file n; ` + own, ""},
+	}
+	var agents []string
+	for agent, tool := range tools {
+		agents = append(agents, agent)
+		d.start(agent, d.f.writer(agent, vars{env.Command: shell("cat >/dev/null; " + tool.tool)}))
+	}
+	d.grant(claim, blackboard.PhaseParallel, agents...)
+	for agent, tool := range tools {
+		if tool.want != "" {
+			if a, r := d.failure(claim, agent); a.Type != blackboard.TypeContractViolation || !strings.Contains(r.Reason, tool.want) {
+				t.Errorf("%s: %s because %q, want %q", agent, a.Type, r.Reason, tool.want)
+			}
+			continue
+		}
+		merged := d.result(claim, agent)
+		if got := d.f.git("diff-tree", "-r", "--name-status", "--no-renames", c.Theirs.Commit, merged.Commit); got != "" {
+			t.Errorf("%s: the result is not what it decided: %q", agent, got)
 		}
 	}
 }

@@ -189,12 +189,13 @@ func (c *clash) giveUp(ctx context.Context, why string) error {
 
 // conflictRefusal is the payload of the Review that sends a side of a conflict back.
 type conflictRefusal struct {
-	Reason   string   `json:"reason"`
-	Conflict string   `json:"conflict"`
-	With     []string `json:"with"` // the artefacts of the other side
-	Commit   string   `json:"commit"`
-	Files    []string `json:"files"`
-	Hunks    any      `json:"hunks,omitempty"`
+	Reason    string                    `json:"reason"`
+	Conflict  string                    `json:"conflict"`
+	With      []string                  `json:"with"` // the artefacts of the other side
+	Commit    string                    `json:"commit"`
+	Files     []string                  `json:"files"`
+	Conflicts []blackboard.ConflictFile `json:"conflicts,omitempty"` // without names of files that only the Conflict's commit has
+	Hunks     any                       `json:"hunks,omitempty"`
 }
 
 // sendBack has the later side reworked. Its maker sees the commit of the other side.
@@ -211,7 +212,7 @@ func (c *clash) sendBack(ctx context.Context) error {
 	}
 	text, err := json.Marshal(conflictRefusal{
 		Reason: c.conflict.Summary, Conflict: c.conflict.ID, With: c.payload.Ours.Artefacts, Commit: c.payload.Ours.Commit,
-		Files: c.payload.Files, Hunks: c.payload.Hunks,
+		Files: c.payload.Files, Conflicts: c.payload.Elsewhere(), Hunks: c.payload.Hunks,
 	})
 	if err != nil {
 		return err

@@ -65,7 +65,8 @@ func (q *quarrel) clashes(ours, theirs string) string {
 	g := q.Begin(q.claim, "joiner", "h").Grant
 	a, b, goal := q.Artefact(ours), q.Artefact(theirs), q.Snapshot(q.claim).Claim.WorkflowID
 	payload, err := json.Marshal(blackboard.Conflict{Ours: blackboard.ConflictSide{Artefacts: []string{ours}, Commit: a.Commit},
-		Theirs: blackboard.ConflictSide{Artefacts: []string{theirs}, Commit: b.Commit}, Files: []string{"file"}, Hunks: []string{"hunk"}})
+		Theirs: blackboard.ConflictSide{Artefacts: []string{theirs}, Commit: b.Commit}, Files: []string{"file"}, Hunks: []string{"hunk"},
+		Conflicts: []blackboard.ConflictFile{{File: "file", Kind: "binary", Ours: &blackboard.ConflictVersion{Mode: "100644", Object: "o", At: "file~ours"}}}})
 	q.Must(err)
 	k := blackboard.Artefact{ID: blackboard.ConflictID(goal, a.Commit, b.Commit), StructuralType: blackboard.Standard, Type: blackboard.TypeConflict, Payload: string(payload),
 		Commit: "marked", SourceArtefacts: []string{ours, theirs}, ProducedByRole: blackboard.RoleRepository, WorkflowID: goal, Summary: "conflict in file"}
@@ -139,7 +140,8 @@ func TestConflictIsSentBack(t *testing.T) {
 	s := q.Snapshot(rework)
 	review := q.Artefact(s.Claim.AdditionalContextIDs[0])
 	if s.Claim.ArtefactID != q.theirs || s.Claim.GrantedExclusiveAgent != "b" || review.Commit != q.Artefact(q.ours).Commit ||
-		review.StructuralType != blackboard.Review || !strings.Contains(review.Payload, `"file"`) || !strings.Contains(review.Payload, `"hunk"`) {
+		review.StructuralType != blackboard.Review || !strings.Contains(review.Payload, `"file"`) || !strings.Contains(review.Payload, `"hunk"`) ||
+		!strings.Contains(review.Payload, `"kind":"binary"`) || strings.Contains(review.Payload, "file~ours") {
 		t.Errorf("the rework: %+v with %+v", s.Claim, review)
 	}
 	second := q.piece(rework, "b", q.theirs)

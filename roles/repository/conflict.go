@@ -17,7 +17,7 @@ func (d desk) merge(ctx context.Context, goal string, s starts) (commit string, 
 		return c.Ours, nil, err
 	}
 	a := &line.Clash{
-		Ours: c.Ours, Theirs: s.commits[c.Theirs], TheirsOf: s.artefacts[c.Theirs], Base: c.Base, Files: c.Files, Hunks: c.Hunks, Commit: c.Commit,
+		Ours: c.Ours, Theirs: s.commits[c.Theirs], TheirsOf: s.artefacts[c.Theirs], Base: c.Base, Files: c.Files, Kinds: c.Kinds, Hunks: c.Hunks, Commit: c.Commit,
 		Artefact: blackboard.ConflictID(goal, c.Ours, s.commits[c.Theirs]),
 	}
 	for _, i := range c.Of {

@@ -12,13 +12,16 @@ import (
 )
 
 // Excerpt is the beginning of a payload, for people: of a Failure's report the reason
-// and the tool's last lines, else the first lines.
+// and the tool's last lines, of a Conflict its files, else the first lines.
 func Excerpt(a blackboard.Artefact) string {
 	const lines, width = 20, 2000
 	if a.StructuralType == blackboard.Failure {
 		if report := failureText(a.Payload); report != "" {
 			return report
 		}
+	}
+	if c, ok := a.Conflict(); ok && len(c.Files) > 0 {
+		return conflictText(c)
 	}
 	head := a.Payload[:min(len(a.Payload), 4*width)] // has so many characters at least, or is all
 	s, cut := role.CleanText(head), len(head) < len(a.Payload)
@@ -33,6 +36,33 @@ func Excerpt(a blackboard.Artefact) string {
 		s += "\n…"
 	}
 	return s
+}
+
+// mostOfConflict is the most files of a conflict that are told.
+const mostOfConflict = 20
+
+// conflictText says of each file of a conflict what the matter is. An older Sett did not record it.
+func conflictText(c blackboard.Conflict) string {
+	told := map[string]blackboard.ConflictFile{}
+	for _, f := range c.Conflicts {
+		told[f.File] = f
+	}
+	lines := []string{fmt.Sprintf("conflict between commits %.10s and %.10s", role.Clean(c.Ours.Commit), role.Clean(c.Theirs.Commit))}
+	for i, file := range c.Files {
+		if i == mostOfConflict {
+			lines = append(lines, fmt.Sprintf("… and %d more files", len(c.Files)-i))
+			break
+		}
+		line := "  " + role.Clean(file)
+		if f, ok := told[file]; ok {
+			line += ": " + f.Words() + " (" + role.Clean(f.Kind) + ")"
+			if len(f.Paths) > 1 {
+				line += ", " + role.Clean(strings.Join(f.Paths, ", "))
+			}
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // BudgetUnit is the unit of the budget that a Failure is about, in the words of

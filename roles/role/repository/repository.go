@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"sett/blackboard"
 	"sett/contract/tool"
 	"sett/roles/role"
 	"sett/roles/role/git"
@@ -46,15 +47,17 @@ type Prepare struct {
 // Clash answers a Prepare of commits that do not merge: no tree is made. The artefacts Conflict and its
 // Review have a commit in the store, should they be made.
 type Clash struct {
-	Ours     string     `json:"ours"` // commit
-	Of       []string   `json:"of"`   // the artefacts that are in it
-	Theirs   string     `json:"theirs"`
-	TheirsOf string     `json:"theirs_of"`
-	Base     string     `json:"base,omitempty"`
-	Files    []string   `json:"files"`
-	Hunks    []git.Hunk `json:"hunks"`
-	Commit   string     `json:"commit"` // of both, with git's marks in the files
-	Artefact string     `json:"artefact"`
+	Ours     string   `json:"ours"` // commit
+	Of       []string `json:"of"`   // the artefacts that are in it
+	Theirs   string   `json:"theirs"`
+	TheirsOf string   `json:"theirs_of"`
+	Base     string   `json:"base,omitempty"`
+	Files    []string `json:"files"`
+
+	Kinds    []blackboard.ConflictFile `json:"kinds,omitempty"` // of the first files
+	Hunks    []git.Hunk                `json:"hunks"`
+	Commit   string                    `json:"commit"` // of both, with marks in the files
+	Artefact string                    `json:"artefact"`
 }
 
 // Prepared answers a Prepare: the tree, or why there is none.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"sett/blackboard"
 	"sett/roles/role"
 	"sett/roles/role/git"
 )
@@ -18,9 +19,13 @@ type Clash struct {
 	Theirs int    // the place of the one that does not merge with it
 	Base   string // their best common ancestor; empty: there is none
 	Files  []string
+	Kinds  []blackboard.ConflictFile // of the first files, those without git's marks before the others
 	Hunks  []git.Hunk
-	Commit string // of both, with git's marks in the files
+	Commit string // of both, with marks in the files, and beside them the versions that git cannot mark
 }
+
+// mostKinds bounds the files of a conflict that more than the name is told of.
+const mostKinds = 200
 
 // FindClash finds the first conflict among commits; false: they merge. The commit of it is
 // made, and no ref holds it yet. The same commits give the same one.
@@ -51,23 +56,56 @@ func mark(ctx context.Context, s *Store, c *Clash, theirs string) error {
 		return err
 	}
 	c.Base = line(out)
-	out, err = s.git(ctx, mergeTree(c.Ours, theirs)...)
-	tree, _, _ := strings.Cut(out, "\x00")
-	if exitCode(err) != 1 || tree == "" {
-		return fmt.Errorf("merge %s with %s: it was a conflict before: %w", c.Ours, theirs, err)
+	u, err := readUnmerged(ctx, s, c.Ours, theirs)
+	if err == nil && len(u.files) == 0 {
+		err = fmt.Errorf("merge %s with %s: it was a conflict before", c.Ours, theirs)
 	}
-	if c.Hunks, err = git.HunksOf(ctx, own(s), tree, c.Files); err != nil {
+	if err != nil {
 		return err
 	}
-	for i, file := range c.Files {
-		c.Files[i] = role.Clean(file)
+	tree, err := u.beside(ctx, s)
+	if err != nil {
+		return err
+	}
+	var marked []string
+	c.Files = nil
+	for _, f := range u.files {
+		if f.Marks || strings.HasPrefix(f.Kind, "rename/") {
+			marked = append(marked, f.File)
+		}
+		c.Files, c.Kinds = append(c.Files, role.Clean(f.File)), append(c.Kinds, shown(f))
+	}
+	slices.SortStableFunc(c.Kinds, func(a, b blackboard.ConflictFile) int { return len(b.Decisions()) - len(a.Decisions()) })
+	c.Kinds = c.Kinds[:min(len(c.Kinds), mostKinds)]
+	if c.Hunks, err = git.HunksOf(ctx, own(s), u.tree, marked); err != nil {
+		return err
 	}
 	c.Commit, err = joined(ctx, s, tree, fmt.Sprintf("Merge %.12s and %.12s, not settled\n", c.Ours, theirs), c.Ours, theirs)
 	return err
 }
 
+// shown is a file of a conflict with names that are safe to show.
+func shown(f blackboard.ConflictFile) blackboard.ConflictFile {
+	f.File = role.Clean(f.File)
+	for i, p := range f.Paths {
+		f.Paths[i] = role.Clean(p)
+	}
+	for _, v := range []**blackboard.ConflictVersion{&f.Ours, &f.Theirs} {
+		if *v != nil {
+			safe := **v
+			safe.At = role.Clean(safe.At)
+			*v = &safe
+		}
+	}
+	return f
+}
+
 // Settles says why a commit does not settle a conflict, that is the commit `of`: it is none of the two
-// sides' descendants, or its files still have marks or names that neither side has. Empty: it does.
+// sides' descendants, or its files still have marks, or versions of a file still lie beside it. Empty: it does.
+//
+// The decision about a file without git's marks is the agent's own: either version, another content, or no such file. It has
+// decided once no version lies beside the file. Nothing of the tool's but the commit is looked at: an agent may work
+// without git, and an index that a tool wrote is never read.
 func Settles(ctx context.Context, s *Store, commit, of string) (why string, err error) {
 	sides, err := Parents(ctx, s, of)
 	if err != nil || len(sides) != 2 {
@@ -80,36 +118,44 @@ func Settles(ctx context.Context, s *Store, commit, of string) (why string, err 
 			return "", err
 		}
 	}
-	_, files, err := s.mergeTwo(ctx, sides[0], sides[1])
+	u, err := readUnmerged(ctx, s, sides[0], sides[1])
 	if err != nil {
 		return "", err
 	}
-	for _, file := range files {
-		if beside, err := putBeside(ctx, s, file, commit, sides); err != nil || beside {
-			name := role.Clean(file)
-			return fmt.Sprintf("%s is still there: git put one side's %s under that name; give it the right name, or remove it", name, name[:strings.LastIndex(name, "~")]), err
+	added, err := addedIn(ctx, s, sides[0], commit)
+	if err != nil {
+		return "", err
+	}
+	for i := range u.files {
+		f := &u.files[i]
+		for _, at := range f.Decisions() {
+			if added[at] {
+				return fmt.Sprintf("%s is still there, so nobody has decided about %s, %s", role.Clean(at), role.Clean(f.File), advice(f)), nil
+			}
 		}
-		at, err := markIn(ctx, s, file, commit, sides)
-		if err != nil || at > 0 {
-			return fmt.Sprintf("%s:%d still has a mark of the conflict", role.Clean(file), at), err
+		at, err := markIn(ctx, s, f.File, commit, sides)
+		if err != nil {
+			return "", err
+		}
+		if at > 0 {
+			why := fmt.Sprintf("%s:%d still has a mark of the conflict", role.Clean(f.File), at)
+			if !f.Marks {
+				why += ", " + advice(f)
+			}
+			return why, nil
 		}
 	}
 	return "", nil
 }
 
-// putBeside says whether a commit still has a file under the name that git makes up, FILE~COMMIT, where the two sides
-// have a file and a directory of one name, or files of two kinds.
-func putBeside(ctx context.Context, s *Store, file, commit string, sides []string) (bool, error) {
-	if !strings.Contains(file, "~") {
-		return false, nil
+// addedIn returns the files that a commit has and another has not.
+func addedIn(ctx context.Context, s *Store, before, commit string) (map[string]bool, error) {
+	out, err := s.git(ctx, "diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=A", before, commit)
+	added := map[string]bool{}
+	for name := range strings.SplitSeq(out, "\x00") {
+		added[name] = name != ""
 	}
-	for _, side := range append(slices.Clone(sides), commit) {
-		out, err := s.git(ctx, "ls-tree", "-z", side, "--", file)
-		if err != nil || (out == "") != (side != commit) {
-			return false, err
-		}
-	}
-	return true, nil
+	return added, err
 }
 
 // Parents returns the parents of a commit.
@@ -124,31 +170,47 @@ func Parents(ctx context.Context, s *Store, commit string) ([]string, error) {
 
 // markIn returns the first line of a file that is a mark of a conflict and that no side has; 0: there is none.
 func markIn(ctx context.Context, s *Store, file, commit string, sides []string) (at int, err error) {
+	own, err := blobIn(ctx, s, file, commit)
+	if err != nil || own == "" {
+		return 0, err
+	}
 	usual := map[string]bool{}
-	for _, side := range append(slices.Clone(sides), commit) {
-		out, err := s.git(ctx, "ls-tree", "-z", side, "--", file)
-		if err != nil {
+	for _, side := range sides {
+		of, err := blobIn(ctx, s, file, side)
+		if err != nil || of == own {
 			return 0, err
 		}
-		entry, _, _ := strings.Cut(out, "\t")
-		mode := strings.Fields(entry)
-		if len(mode) != 3 || mode[1] != "blob" {
+		if of == "" {
 			continue
 		}
-		text, err := s.git(ctx, "cat-file", "blob", mode[2])
+		text, err := s.git(ctx, "cat-file", "blob", of)
 		if err != nil {
 			return 0, err
 		}
 		for row := range strings.Lines(text) {
-			if at++; !git.IsMark(row) {
-				continue
+			if git.IsMark(row) {
+				usual[row] = true
 			}
-			if side == commit && !usual[row] {
-				return at, nil
-			}
-			usual[row] = true
 		}
-		at = 0
+	}
+	text, err := s.git(ctx, "cat-file", "blob", own)
+	if err != nil {
+		return 0, err
+	}
+	for row := range strings.Lines(text) {
+		if at++; git.IsMark(row) && !usual[row] {
+			return at, nil
+		}
 	}
 	return 0, nil
+}
+
+// blobIn returns the object of a commit's file; empty: there is none.
+func blobIn(ctx context.Context, s *Store, file, commit string) (string, error) {
+	out, err := s.git(ctx, "ls-tree", "-z", commit, "--", file)
+	entry, _, _ := strings.Cut(out, "\t")
+	if f := strings.Fields(entry); len(f) == 3 && f[1] == "blob" {
+		return f[2], err
+	}
+	return "", err
 }
