@@ -105,7 +105,7 @@ func shown(f blackboard.ConflictFile) blackboard.ConflictFile {
 //
 // The decision about a file without git's marks is the agent's own: either version, another content, or no such file. It has
 // decided once no version lies beside the file. Nothing of the tool's but the commit is looked at: an agent may work
-// without git, and an index that a tool wrote is never read.
+// without git, and what it has in its index is lost with git add --all.
 func Settles(ctx context.Context, s *Store, commit, of string) (why string, err error) {
 	sides, err := Parents(ctx, s, of)
 	if err != nil || len(sides) != 2 {
