@@ -43,7 +43,7 @@ func NewTypist(on *Terminal) *Typist { return &Typist{on: on} }
 // arrive together, as pasted ones do, stay together, so that no part of them is an answer.
 // io.EOF when there will be no more lines, or the context's error.
 func (p *Typist) Ask(ctx context.Context, prompt string) (string, error) {
-	if err := p.on.ask(Fold(p.on.Prompt, prompt, "  ")); err != nil {
+	if err := ask(p.on, Fold(p.on.Prompt, prompt, "  ")); err != nil {
 		return "", err
 	}
 	text, err := p.lines(ctx)
@@ -58,7 +58,7 @@ func (p *Typist) AskText(ctx context.Context, prompt string) (string, error) {
 		return text, err
 	}
 	// The first line feed ends a pasted line that is still being typed.
-	if err := p.on.say("\nsett: that is a text of several lines; an empty line ends it\n"); err != nil {
+	if err := say(p.on, "\nsett: that is a text of several lines; an empty line ends it\n"); err != nil {
 		return "", err
 	}
 	for text += "\n"; ; {
@@ -108,14 +108,15 @@ func (p *Typist) lines(ctx context.Context) (string, error) {
 
 // ask shows a prompt. What was typed before it answers nothing, so that it is dropped: whoever
 // typed it had not seen what is asked.
-func (t *Terminal) ask(prompt string) error {
+func ask(t *Terminal, prompt string) error {
 	if forget(t.Stdin) {
 		prompt = "sett: what you typed before this question was dropped\n" + prompt
 	}
-	return t.say(prompt)
+	return say(t, prompt)
 }
 
-func (t *Terminal) say(text string) error {
+// say shows a text, also with --quiet.
+func say(t *Terminal, text string) error {
 	if _, err := io.WriteString(t.Prompt, text); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
