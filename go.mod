@@ -16,6 +16,7 @@ require (
 	github.com/docker/go-connections v0.5.0 // the engine's words for ports, in its client's types
 	github.com/goccy/go-yaml v1.19.2 // sett.yml: its syntax tree has line and column, for errors that point
 	github.com/moby/patternmatcher v0.6.1 // .dockerignore, as the engine's own client reads it
+	github.com/muesli/cancelreader v0.2.2 // a read of the terminal that can be given up, as the board's own
 	github.com/oklog/run v1.2.0 // a role's actors: the first to return stops all
 	github.com/oklog/ulid/v2 v2.1.2 // ids: sortable by time, made without asking anybody
 	github.com/ory/dockertest/v3 v3.12.0 // tests only: Redis in a container
@@ -63,7 +64,6 @@ require (
 	github.com/moby/sys/user v0.3.0 // indirect
 	github.com/moby/term v0.5.0 // indirect
 	github.com/morikuni/aec v1.1.0 // indirect
-	github.com/muesli/cancelreader v0.2.2 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/opencontainers/go-digest v1.0.0 // indirect
 	github.com/opencontainers/image-spec v1.1.0 // indirect

@@ -107,6 +107,7 @@ var owners = []struct {
 	{"github.com/chromedp/chromedp", nil, []string{"roles/cli", "roles/e2e"}},
 	{"github.com/chromedp/cdproto", nil, []string{"roles/cli"}},
 	{"github.com/creack/pty", nil, []string{"roles/cli"}},
+	{"github.com/muesli/cancelreader", []string{"roles/cli/term"}, nil},
 	{"github.com/rivo/uniseg", []string{"roles/cli/term"}, nil},
 	{"charm.land/bubbletea/v2", []string{"roles/cli/board"}, nil},
 	{"github.com/charmbracelet/colorprofile", []string{"roles/cli/board"}, nil},

@@ -18,8 +18,9 @@ import (
 // draft is an answer typed in an editor. Its file stays until the answer is recorded,
 // so that an error loses no text.
 type draft struct {
-	file string
-	text string
+	file     string
+	template string // the editor's first text
+	text     string // without comments
 }
 
 // discard removes the file. A nil draft is none.
@@ -29,9 +30,34 @@ func (d *draft) discard() {
 	}
 }
 
-// keep leaves the text in its file and adds the file's name to the error.
+// read reads what the editor left.
+func (d *draft) read() (typed bool, err error) {
+	raw, err := os.ReadFile(d.file)
+	d.text = withoutComments(string(raw))
+	return typedIn(string(raw), d.template), err
+}
+
+// typedIn says whether a text has a line that its template does not have.
+func typedIn(text, template string) bool {
+	given := map[string]bool{"": true}
+	for line := range strings.Lines(template) {
+		given[strings.TrimSpace(line)] = true
+	}
+	for line := range strings.Lines(text) {
+		if !given[strings.TrimSpace(line)] {
+			return true
+		}
+	}
+	return false
+}
+
+// keep leaves what was typed in its file and adds the file's name to the error. Without a text
+// the file stays as the editor left it: all that was typed begins with #.
 func (d *draft) keep(err error) error {
-	if d == nil || d.text == "" {
+	if d == nil {
+		return err
+	}
+	if typed, _ := d.read(); !typed {
 		d.discard()
 		return err
 	}
@@ -40,8 +66,10 @@ func (d *draft) keep(err error) error {
 	if errors.As(err, &e) {
 		hint = e.Hint
 	}
-	if failed := os.WriteFile(d.file, []byte(d.text+"\n"), 0o600); failed != nil {
-		return errors.Join(err, failed)
+	if d.text != "" {
+		if failed := os.WriteFile(d.file, []byte(d.text+"\n"), 0o600); failed != nil {
+			return errors.Join(err, failed)
+		}
 	}
 	return role.Fail(role.CodeOf(err), fmt.Errorf("%w\nwhat you typed is kept in %s", err, d.file), "%s", hint)
 }
@@ -56,16 +84,15 @@ func typeAnswer(a *app, in *instance.Instance, q blackboard.Artefact) (*draft, e
 	if err != nil {
 		return nil, role.Fail(role.Environment, fmt.Errorf("write answer: %w", err), "")
 	}
-	d := &draft{file: f.Name()}
-	_, err = f.WriteString(answerTemplate(q))
+	d := &draft{file: f.Name(), template: answerTemplate(q)}
+	_, err = f.WriteString(d.template)
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = edit(a, d.file)
 	}
 	if err != nil {
 		return nil, d.keep(err)
 	}
-	raw, err := os.ReadFile(d.file)
-	d.text = withoutComments(string(raw))
+	_, err = d.read()
 	switch {
 	case err != nil:
 	case d.text == "":

@@ -238,6 +238,17 @@ cp "$2" "$2.seen"; echo talk; printf '\n\n  red  \n\n\n# not this\nof course\n\n
 			t.Errorf("%s leaves %q", name, got)
 		}
 	}
+	for script, kept := range map[string]string{
+		`printf 'an hour\n# of typing\n' > "$2"; exit 1`: "an hour\n",
+		`echo '#1 of the list' >> "$2"; exit 1`:          "#1 of the list\n",
+		`echo '#1 of the list' > "$2"`:                   "#1 of the list\n",
+	} {
+		tmp = s.editor("EDITOR", script)
+		s.refuses(role.Failed, "nothing was written\nwhat you typed is kept in "+tmp, "answer", question)
+		if got := left(t, tmp); !strings.HasSuffix(got, kept) {
+			t.Errorf("%s: kept is %q", script, got)
+		}
+	}
 	tmp = s.editor("VISUAL", `echo blue > "$2"`)
 	s.vars["EDITOR"] = "false"
 	_, _, err = s.run("answer", question)

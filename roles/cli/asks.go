@@ -109,7 +109,7 @@ func (k *asker) decide(ctx context.Context, m view.Matter, about blackboard.Arte
 	who := view.Maker(about)
 	text := words.Indent(strings.TrimSpace(view.Excerpt(blackboard.Artefact{Payload: m.Text})), "    ")
 	if m.Kind == view.MatterQuestion {
-		answer, err := k.typist.Ask(ctx, who+" asks:\n"+text+"\nYour answer (empty: later): ")
+		answer, err := k.typist.AskText(ctx, who+" asks:\n"+text+"\nYour answer (empty: later): ")
 		if err != nil || answer == "" {
 			return nil, err
 		}
@@ -130,7 +130,7 @@ func (k *asker) decide(ctx context.Context, m view.Matter, about blackboard.Arte
 		case "y", "yes":
 			return func() error { return approveGate(k.a, k.b, k.in, about) }, nil
 		case "n", "no":
-			why, err := k.typist.Ask(ctx, "What is wrong with it (empty: later): ")
+			why, err := k.typist.AskText(ctx, "What is wrong with it (empty: later): ")
 			if err != nil || why == "" {
 				return nil, err
 			}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"sett/blackboard"
 	"sett/roles/role"
@@ -103,6 +104,100 @@ func TestSettledElsewhere(t *testing.T) {
 	f.await("it was settled elsewhere")
 	s.finishes(f)
 	s.Must(f.wait())
+}
+
+// releases has the writer make what waits for approval, in the goal that is followed.
+func (s *stage) releases(f followed) (held string) {
+	s.t.Helper()
+	s.begin(f.claim, "writer")
+	held = s.Finish(f.claim, "writer", blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Release", Payload: "v1.0", Summary: "packed"})
+	s.Complete(f.claim)
+	return held
+}
+
+// undecided leaves a gate open with an empty line, and sees that nothing has settled it.
+func (s *stage) undecided(f followed, held string) {
+	s.t.Helper()
+	f.types("\n", "Approve it? y, n, or empty: later: ")
+	f.await("left open; later:")
+	f.stop()
+	_ = f.wait()
+	if review, err := s.board.Records.Artefact(s.t.Context(), blackboard.GateReviewID(held)); err == nil {
+		s.t.Errorf("it is decided: %+v", review)
+	}
+}
+
+// Lines that are pasted are one answer, and what is typed before a gate is shown does not
+// approve it.
+func TestPastedInPlace(t *testing.T) {
+	s := newStage(t)
+	s.Must(s.board.Leader.Enact(t.Context(), s.Epoch, []string{"Release"}, ""))
+	f := s.onQuestion("how?")
+	f.types("The shed should be green:\n\n- two coats\ny", "later): ")
+	f.types("es\n", "that is a text of several lines; an empty line ends it")
+	f.await("es\r\n")
+	for !strings.Contains(f.shown(), "answered; writer goes on") {
+		time.Sleep(300 * time.Millisecond) // a line of its own, which was not pasted
+		f.types("\n", "")
+	}
+	f.types("y\ny\n", "answered; writer goes on")
+	s.Until("the answer", func() bool { return s.grantOf(f.claim, "writer").State == blackboard.GrantQueued })
+	a, err := s.board.Records.Artefact(t.Context(), s.grantOf(f.claim, "writer").Asked[1])
+	s.Must(err)
+	if a.Payload != "The shed should be green:\n\n- two coats\nyes" {
+		t.Errorf("answered %q", a.Payload)
+	}
+	f.await("y\r\ny\r\n")
+	held := s.releases(f)
+	f.await("sett: what you typed before this question was dropped\r\n")
+	s.undecided(f, held)
+}
+
+// A letter that was typed at another question is none at a gate.
+func TestHalfTypedInPlace(t *testing.T) {
+	s := newStage(t)
+	s.Must(s.board.Leader.Enact(t.Context(), s.Epoch, []string{"Release"}, ""))
+	f := s.onQuestion("which?")
+	f.types("y", "later): ")
+	f.await("y")
+	_, _, err := s.run("answer", f.question, "blue")
+	s.Must(err)
+	f.await("it was settled elsewhere")
+	s.undecided(f, s.releases(f))
+}
+
+// Lines that are pasted at a gate do not approve it.
+func TestPastedAtGate(t *testing.T) {
+	s := newStage(t)
+	s.by("anna")
+	goal, held := s.holds(blackboard.Standard)
+	p := newTTY(t, 80)
+	c := s.startAt(p, "wait", goal)
+	p.types("y\nno, wait\ny\n", "Approve it? y, n, or empty: later: ")
+	s.undecided(followed{call: c, tty: p}, held)
+}
+
+// A yes that was typed before the question agrees to nothing.
+func TestTypedBeforeConfirm(t *testing.T) {
+	s := newStage(t)
+	s.by("anna")
+	for _, typed := range []string{"y\n", "y"} {
+		p := newTTY(t, 80)
+		p.types(typed, "")
+		p.await("y")
+		c := s.startAt(p, "down", "--purge")
+		p.types("\n", "[y/N] ")
+		if err := c.wait(); role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "nothing was done") {
+			t.Errorf("%q: %v", typed, err)
+		}
+		if said := strings.Contains(p.closed(), "what you typed before this question was dropped"); said != (typed == "y\n") {
+			t.Errorf("%q: %s", typed, p.shown())
+		}
+	}
+	p := newTTY(t, 80)
+	c := s.startAt(p, "down", "--purge")
+	p.types("y\n", "[y/N] ")
+	s.Must(c.wait())
 }
 
 func TestGateInPlace(t *testing.T) {

@@ -315,6 +315,32 @@ func TestLandDiverged(t *testing.T) {
 	}
 }
 
+// A squash is written as the user: what commits of agents say acts on no terminal.
+func TestLandSquashCleans(t *testing.T) {
+	for name, files := range map[string][]string{"one": {"f0"}, "two": {"f0", "f1"}} {
+		t.Run(name, func(t *testing.T) {
+			s := landStage(t)
+			base := s.rev("main")
+			s.git("checkout", "-q", "--detach")
+			for _, file := range files {
+				s.write(file, "1\n")
+				s.git("add", "-A")
+				s.git("commit", "-q", "-m", "a\x1b[2Jb\u200bc", "-m", "d\x1b[2Je")
+			}
+			result := s.rev("HEAD")
+			s.git("checkout", "-q", "main")
+			s.commitFile("mine", "1\n")
+			s.achieved(base, result)
+			s.land("--squash")
+			text := gitIn(t, s.root, "", "log", "-1", "--format=%B")
+			has(t, text, `a\x1b[2Jb\u200bc`)
+			if role.CleanText(text) != text {
+				t.Errorf("message %q", text)
+			}
+		})
+	}
+}
+
 // A conflict names the files and leaves everything as it was.
 func TestLandConflict(t *testing.T) {
 	s := landStage(t)

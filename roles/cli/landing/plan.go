@@ -219,7 +219,8 @@ func (l *looker) message(verb, body string) string {
 	return text
 }
 
-// squashed is the message of a squash: that of the one commit, else with all subjects.
+// squashed is the message of a squash: that of the one commit, else with all subjects. It
+// is written as the user, so that it has no character that acts on a terminal.
 func (l *looker) squashed(ctx context.Context, commits []string) (string, error) {
 	body := ""
 	for _, hash := range commits {
@@ -228,9 +229,9 @@ func (l *looker) squashed(ctx context.Context, commits []string) (string, error)
 			return "", err
 		}
 		if len(commits) == 1 {
-			return strings.TrimRight(c.Subject+"\n\n"+c.Body, "\n") + "\n", nil
+			return strings.TrimRight(role.Clean(c.Subject)+"\n\n"+role.CleanText(strings.ReplaceAll(c.Body, "\r\n", "\n")), "\n") + "\n", nil
 		}
-		body += "* " + c.Subject + "\n"
+		body += "* " + role.Clean(c.Subject) + "\n"
 	}
 	return l.message("", body+"\n"), nil
 }

@@ -1,10 +1,11 @@
 package term
 
 import (
-	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"sett/roles/role"
@@ -17,8 +18,11 @@ func (t *Terminal) Confirm(question, flag string) (bool, error) {
 	if !role.IsTerminal(t.Stdin) {
 		return false, nobody
 	}
-	_, _ = fmt.Fprintf(t.Prompt, "%s [y/N] ", question) // shown even with --quiet
-	line, err := bufio.NewReader(t.Stdin).ReadString('\n')
+	if err := ask(t, question + " [y/N] "); err != nil { // shown even with --quiet
+		return false, err
+	}
+	in, _ := t.Stdin.(*os.File)
+	line, err := readLine(context.Background(), in)
 	if errors.Is(err, io.EOF) && line == "" {
 		_, _ = fmt.Fprintln(t.Prompt)
 		return false, nobody

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"sett/contract/config"
@@ -92,9 +93,9 @@ func writeJSON(w io.Writer, v any, indent string) error {
 	return nil
 }
 
-// escapeJSON writes every character that a terminal obeys as \u…. A JSON document has
-// such characters only within strings, but for the line feeds of its layout. Four hex
-// digits are enough for each of them.
+// escapeJSON writes every character that a terminal obeys, or shows nothing for, as \u….
+// A JSON document has such characters only within strings, but for the line feeds of its
+// layout.
 func escapeJSON(doc []byte) []byte {
 	var out []byte // the escaped document so far; nil: nothing to escape yet
 	done := 0      // the number of bytes of doc that are in out
@@ -104,12 +105,14 @@ func escapeJSON(doc []byte) []byte {
 			continue
 		}
 		r, size := utf8.DecodeRune(doc[i:])
-		if r == utf8.RuneError || role.Harmful(r) {
+		if r == utf8.RuneError || role.Harmful(r) || role.Joiner(r) {
 			out = append(out, doc[done:i]...)
 			if r == utf8.RuneError {
 				out = append(out, "\ufffd"...) // for invalid UTF-8, which metadata may have
 			} else {
-				out = append(out, '\\', 'u', hexDigits[r>>12], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
+				for _, unit := range utf16.AppendRune(nil, r) {
+					out = append(out, '\\', 'u', hexDigits[unit>>12], hexDigits[unit>>8&15], hexDigits[unit>>4&15], hexDigits[unit&15])
+				}
 			}
 			done = i + size
 		}

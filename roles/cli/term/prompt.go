@@ -1,14 +1,15 @@
 package term
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"time"
 
+	"github.com/muesli/cancelreader"
 	"golang.org/x/sys/unix"
 
 	"sett/roles/role"
@@ -28,76 +29,143 @@ func CanAsk(e role.Env) bool {
 	return err != nil || group == unix.Getpgrp() // a terminal that controls another session tells no group
 }
 
-// Typist reads the lines that a person types while a command goes on. A question that is
-// given up leaves its read behind, and the next one gets what that reads.
+// Typist asks a person while a command goes on. A question that is given up leaves no read
+// behind.
 type Typist struct {
 	on    *Terminal
-	lines chan string // closed at the input's end; nil: nothing was read yet
+	ended bool // there will be no more lines
 }
 
 // NewTypist returns a reader of the terminal's lines.
 func NewTypist(on *Terminal) *Typist { return &Typist{on: on} }
 
-// Ask shows a prompt and returns the line that is typed, without blanks around it. io.EOF
-// when there will be no more lines, or the context's error.
+// Ask shows a prompt and returns the line that is typed, without blanks around it. Lines that
+// arrive together, as pasted ones do, stay together, so that no part of them is an answer.
+// io.EOF when there will be no more lines, or the context's error.
 func (p *Typist) Ask(ctx context.Context, prompt string) (string, error) {
-	p.forget()
-	if _, err := io.WriteString(p.on.Prompt, Fold(p.on.Prompt, prompt, "  ")); err != nil {
-		return "", fmt.Errorf("print: %w", err)
+	if err := ask(p.on, Fold(p.on.Prompt, prompt, "  ")); err != nil {
+		return "", err
 	}
-	if p.lines == nil {
-		p.lines = make(chan string)
-		go p.read()
+	text, err := p.lines(ctx)
+	return strings.TrimLeft(strings.TrimRight(text, " \t\r\n"), " \t"), err
+}
+
+// AskText is Ask for a free text, which may have several lines: when lines arrive together,
+// all of them and those that follow are the text, until an empty line comes alone.
+func (p *Typist) AskText(ctx context.Context, prompt string) (string, error) {
+	text, err := p.Ask(ctx, prompt)
+	if err != nil || !strings.Contains(text, "\n") {
+		return text, err
 	}
-	select {
-	case line, ok := <-p.lines:
-		if !ok {
-			_, _ = fmt.Fprintln(p.on.Prompt)
-			return "", io.EOF
+	// The first line feed ends a pasted line that is still being typed.
+	if err := say(p.on, "\nsett: that is a text of several lines; an empty line ends it\n"); err != nil {
+		return "", err
+	}
+	for text += "\n"; ; {
+		more, err := p.lines(ctx)
+		if err != nil {
+			return "", err
 		}
-		return strings.TrimSpace(line), nil
-	case <-ctx.Done():
+		if strings.TrimSpace(more) == "" {
+			return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")), nil
+		}
+		text += more
+	}
+}
+
+// together is how long after a line another one is taken to have been pasted with it.
+const together = 100 * time.Millisecond
+
+// lines reads a line, and those that arrive together with it.
+func (p *Typist) lines(ctx context.Context) (string, error) {
+	in, _ := p.on.Stdin.(*os.File)
+	text, err := "", io.EOF
+	if !p.ended {
+		text, err = readLine(ctx, in)
+	}
+	if ctx.Err() == nil && err != nil {
+		p.ended, err = true, io.EOF
+		if text != "" {
+			return text, nil
+		}
+	}
+	for err == nil {
+		soon, cancel := context.WithTimeout(ctx, together)
+		more, none := readLine(soon, in)
+		cancel()
+		text += more
+		if none != nil {
+			err = ctx.Err()
+			break
+		}
+	}
+	if err != nil {
 		_, _ = fmt.Fprintln(p.on.Prompt)
-		return "", ctx.Err()
+		return "", err
 	}
+	return text, nil
 }
 
-// read hands lines on until the input ends.
-func (p *Typist) read() {
-	defer close(p.lines)
-	in := bufio.NewReader(p.on.Stdin)
-	for {
-		line, err := in.ReadString('\n')
-		if line != "" {
-			p.lines <- line
-		}
-		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-			return
-		}
+// ask shows a prompt. What was typed before it answers nothing, so that it is dropped: whoever
+// typed it had not seen what is asked.
+func ask(t *Terminal, prompt string) error {
+	if forget(t.Stdin) {
+		prompt = "sett: what you typed before this question was dropped\n" + prompt
 	}
+	return say(t, prompt)
 }
 
-// forget drops the lines that were typed before there was a question.
-func (p *Typist) forget() {
-	if p.lines != nil {
-		select {
-		case <-p.lines:
-		default:
-		}
-		return
+// say shows a text, also with --quiet.
+func say(t *Terminal, text string) error {
+	if _, err := io.WriteString(t.Prompt, text); err != nil {
+		return fmt.Errorf("print: %w", err)
 	}
-	f, ok := p.on.Stdin.(*os.File)
-	if !ok {
-		return
+	return nil
+}
+
+// readLine reads a line from a terminal. The terminal hands out no more than one, so that all
+// that is behind it stays there.
+func readLine(ctx context.Context, from *os.File) (string, error) {
+	in, err := cancelreader.NewReader(from)
+	if err != nil {
+		return "", fmt.Errorf("read terminal: %w", err)
+	}
+	defer func() { _ = in.Close() }()
+	stop := context.AfterFunc(ctx, func() { in.Cancel() })
+	defer stop()
+	line := ""
+	for buf := make([]byte, 4096); !strings.HasSuffix(line, "\n"); {
+		n, err := in.Read(buf)
+		line += string(buf[:n])
+		switch {
+		case errors.Is(err, cancelreader.ErrCanceled):
+			return line, ctx.Err()
+		case err != nil:
+			return line, err //nolint:wrapcheck // io.EOF is compared
+		}
+	}
+	return line, nil
+}
+
+// forget drops what was typed on a terminal and not read, and says whether a line was among
+// it. Any other input keeps all.
+func forget(from io.Reader) (said bool) {
+	f, ok := from.(*os.File)
+	if !ok || !role.IsTerminal(f) {
+		return false
 	}
 	buf := make([]byte, 4096)
 	for range 64 {
 		ready := []unix.PollFd{{Fd: int32(f.Fd()), Events: unix.POLLIN}} //nolint:gosec // a file descriptor is small
 		if n, err := unix.Poll(ready, 0); err != nil || n == 0 || ready[0].Revents&unix.POLLIN == 0 {
-			return
+			break
 		}
-		if _, err := f.Read(buf); err != nil {
-			return
+		n, err := f.Read(buf)
+		said = said || strings.TrimSpace(string(buf[:n])) != ""
+		if err != nil {
+			break
 		}
 	}
+	flush(int(f.Fd())) // the rest, and a line that has no end yet
+	return said
 }
