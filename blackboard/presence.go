@@ -67,11 +67,17 @@ const (
 	InstanceStopping InstanceState = "stopping"
 )
 
+// InstanceEnded is the state before a start (Event.From) where the instance ended with no stop in the ledger: after a crash, a
+// reboot, or a sett down that could not write.
+const InstanceEnded InstanceState = "ended"
+
 // InstanceMove is a start or a stop of an instance, or a change of the settings of one that runs.
 type InstanceMove struct {
 	State    InstanceState
 	By       string    // the person
 	With     string    // the command: sett up
+	Run      string    // id of the start since which the instance runs; empty: unknown, or a stop
+	Anew     bool      // this command started it
 	Settings *Settings // that are in force from now on; nil: they stay
 }
 

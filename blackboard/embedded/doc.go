@@ -26,7 +26,9 @@
 // serial order and not logged: its writes may be lost, as a heartbeat may.
 // A script with a line that starts with --!readonly is not logged either and
 // may not write. All other scripts are logged. Scripts see TIME as the time of
-// their record, which never goes back, not across a restart either.
+// their record, which follows the machine's clock, also back, as on Redis; a replay has the times of then. As long as
+// that clock is not set back each record has a later time than the one before it. Only the numbers of a stream's entries
+// never go back.
 //
 // # Slow commands
 //

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -280,21 +281,50 @@ func TestDirectoryIsPrivate(t *testing.T) {
 	}
 }
 
-func TestTimeNeverGoesBack(t *testing.T) {
-	at := time.UnixMicro(2_000_000_000_123_456)
-	o := Options{Dir: t.TempDir(), Now: func() time.Time { return at }}
+// TestTimeFollowsTheMachine: the machine's clock is set far ahead and back, with a restart and without. Commands see its time. The
+// entries of a stream alone have numbers that never go back, and a replay has the times of then.
+func TestTimeFollowsTheMachine(t *testing.T) {
 	const read = "local t = redis.call('TIME') redis.call('SET', KEYS[1], t[1] .. '.' .. t[2]) return t[1] .. '.' .. t[2]"
-	sv := start(t, o)
-	c := connect(t, sv.addr, "")
-	expect(t, c, "2000000000.123456", "EVAL", read, "1", "k")
-	expect(t, c, "2000000000123-0", "XADD", "s", "*", "f", "v")
-	sv.stop()
-	o.Now = func() time.Time { return at.Add(-time.Hour) }
-	sv = start(t, o)
-	c = connect(t, sv.addr, "")
-	expect(t, c, "2000000000.123456", "GET", "k")
-	expect(t, c, "[2000000000 123457]", "TIME")
-	expect(t, c, "2000000000.123458", "EVAL", read, "1", "k") // later than all that is in the log
+	for name, restarts := range map[string]bool{"at once": false, "with a restart": true} {
+		t.Run(name, func(t *testing.T) {
+			at := time.UnixMicro(2_000_000_000_123_456)
+			var ahead atomic.Int64
+			o := Options{Dir: t.TempDir(), Now: func() time.Time { return at.Add(time.Duration(ahead.Load())) }}
+			sv := start(t, o)
+			c := connect(t, sv.addr, "")
+			set := func(d time.Duration) {
+				ahead.Store(int64(d))
+				if restarts {
+					sv.stop()
+					sv = start(t, o)
+					c = connect(t, sv.addr, "")
+				}
+			}
+			expect(t, c, "2000000000.123456", "EVAL", read, "1", "k")
+			expect(t, c, "2000000000.123457", "EVAL", read, "1", "k") // later than what is logged already
+			expect(t, c, "[2000000000 123457]", "TIME")
+			expect(t, c, "2000000000123-0", "XADD", "s", "*", "f", "v")
+			set(1000 * time.Hour)
+			expect(t, c, "2003600000.123456", "EVAL", read, "1", "far")
+			expect(t, c, "2003600000123-0", "XADD", "s", "*", "f", "v")
+			set(-time.Hour)
+			expect(t, c, "[1999996400 123456]", "TIME")
+			if restarts {
+				expect(t, c, "2000000000.123457", "GET", "k")
+				expect(t, c, "2003600000.123456", "GET", "far")
+			}
+			expect(t, c, "1999996400.123456", "EVAL", read, "1", "k")
+			expect(t, c, "2003600000123-1", "XADD", "s", "*", "f", "v")
+			expect(t, c, "1999996400.123458", "EVAL", read, "1", "k")
+			set(time.Second - time.Hour) // it goes on
+			expect(t, c, "1999996401.123456", "EVAL", read, "1", "k")
+			set(time.Hour)
+			expect(t, c, "2000003600.123456", "EVAL", read, "1", "k")
+			expect(t, c, "2003600000123-2", "XADD", "s", "*", "f", "v")
+			set(2000 * time.Hour)
+			expect(t, c, "2007200000123-0", "XADD", "s", "*", "f", "v")
+		})
+	}
 }
 
 // pipe is the two ends of a connection.

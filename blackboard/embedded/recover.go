@@ -133,7 +133,7 @@ func (s *Server) recoverWithout(dropped map[int]bool) (rep Report, err error) {
 			return rep, err
 		}
 		rep.Snapshot = keys
-		s.clock.atLeast(at)
+		s.clock.resume(at)
 	}
 	rp := &replay{s: s, dropped: dropped}
 	good := int64(0)
@@ -249,7 +249,7 @@ func (rp *replay) item(it item) error {
 		}
 		script.inLog = true
 	case itemCommand:
-		rp.s.clock.atLeast(it.at)
+		rp.s.clock.resume(it.at)
 		rp.records++
 		rp.waiting = append(rp.waiting, it)
 	case itemEffects:

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"sett/blackboard"
@@ -253,6 +254,51 @@ func TestSettingsAreRecorded(t *testing.T) {
 		last("instance >stopping map[by:ann with:sett down]")
 		must(t, up("ann", "d3", "v2", nil))
 		last("instance >running map[by:ann commit:c0ffee sett:v2 settings:d3 with:sett up]")
+	})
+}
+
+// Each start has an entry, also where the state alone tells of none: it says that no stop came between. What goes on has none.
+func TestStartsAreRecorded(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		up := func(by, run string, anew bool) error {
+			return w.b.SetInstance(w.ctx, blackboard.InstanceMove{State: blackboard.InstanceRunning, By: by, With: "sett up", Run: run, Anew: anew,
+				Settings: &blackboard.Settings{Digest: "d1", Sett: "v1"}})
+		}
+		var got, want []string
+		expect := func(when, more string) {
+			t.Helper()
+			got = nil
+			for _, e := range w.events() {
+				if e.Kind == blackboard.EventInstance {
+					got = append(got, fmt.Sprintf("%s>%s %s", e.From, e.To, e.Attributes["by"]))
+				}
+			}
+			if more != "" {
+				want = append(want, more)
+			}
+			if !slices.Equal(got, want) {
+				t.Fatalf("%s: %q, want %q", when, got, want)
+			}
+		}
+		must(t, up("old", "", false)) // by an older sett
+		expect("the first", ">running old")
+		must(t, up("ann", "r0", false))
+		expect("it runs since before starts were recorded", "")
+		w.twice("the first start that is recorded", func() error { return up("ann", "r1", true) })
+		expect("a crash after an older sett", "ended>running ann")
+		w.twice("a crash", func() error { return up("bob", "r2", true) })
+		expect("a crash", "ended>running bob")
+		must(t, up("eve", "r2", false))
+		expect("it runs", "")
+		must(t, up("eve", "r3", false))
+		expect("the up that started it was killed before it recorded that", "ended>running eve")
+		w.twice("down", func() error {
+			return w.b.SetInstance(w.ctx, blackboard.InstanceMove{State: blackboard.InstanceStopping, By: "ann", With: "sett down"})
+		})
+		expect("down", ">stopping ann")
+		w.twice("after a stop", func() error { return up("ann", "r4", true) })
+		expect("after a stop", ">running ann")
 	})
 }
 

@@ -101,12 +101,16 @@ func (b Roster) Agents(ctx context.Context) (map[string]blackboard.Presence, err
 // ServerTime returns the blackboard's clock, by which all its times are.
 func (b *Board) ServerTime(ctx context.Context) (time.Time, error) { return b.c.Now(ctx) }
 
-// SetInstance records that the instance runs or is being stopped, the person, and the settings that are in force from now
-// on. ErrRefused when its records were written by a sett with another schema.
+// SetInstance records that the instance runs, was started anew or is being stopped, the person, and the settings that are in
+// force from now on. ErrRefused when its records were written by a sett with another schema.
 func (b *Board) SetInstance(ctx context.Context, m blackboard.InstanceMove) error {
-	args := []string{string(m.State), m.By, store.SchemaVersion, m.With, "", "", "", "", "", ""}
+	anew := ""
+	if m.Anew {
+		anew = "anew"
+	}
+	args := []string{string(m.State), m.By, store.SchemaVersion, m.With, m.Run, anew, "", "", "", "", "", ""}
 	if s := m.Settings; s != nil {
-		args = append(args[:4], s.Digest, s.ChangedText(), s.Sett, s.Commit, between(s.Approve), s.Branch)
+		args = append(args[:6], s.Digest, s.ChangedText(), s.Sett, s.Commit, between(s.Approve), s.Branch)
 	}
 	r, err := b.c.Do(ctx, "instance", args...)
 	return store.Done(r, err, "mark instance %s %s", b.c.Options.Instance, m.State)

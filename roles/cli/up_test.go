@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	goruntime "runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -258,30 +259,60 @@ func TestOneAtATime(t *testing.T) {
 }
 
 // TestUpAfterKill: with every process but the agents' dead, commands say that the
-// instance is not running, list why, and up brings it back.
+// instance is not running, list why, and up brings it back. The ledger has each start, with its person; an up that starts
+// nothing, or only an agent, is none.
 func TestUpAfterKill(t *testing.T) {
 	e, dir := workspace(t)
-	if _, err := invoke(context.Background(), e, "up"); err != nil {
-		t.Fatal(err)
-	}
-	for _, unit := range []string{"keeper", "orchestrator", "keeper", "blackboard"} {
-		var rec struct{ PID int }
-		if err := instance.ReadFile(filepath.Join(dir, "units", unit+".json"), &rec); err != nil {
+	up := func(person string) {
+		t.Helper()
+		lookup, by := e.Lookup, e
+		by.Lookup = func(name string) (string, bool) {
+			if name == "SETT_USER" {
+				return person, true
+			}
+			return lookup(name)
+		}
+		if _, err := invoke(context.Background(), by, "up"); err != nil {
 			t.Fatal(err)
 		}
-		_ = syscall.Kill(rec.PID, syscall.SIGKILL)
 	}
+	kill := func(units ...string) {
+		t.Helper()
+		for _, unit := range units {
+			var rec struct{ PID int }
+			if err := instance.ReadFile(filepath.Join(dir, "units", unit+".json"), &rec); err != nil {
+				t.Fatal(err)
+			}
+			_ = syscall.Kill(rec.PID, syscall.SIGKILL)
+		}
+	}
+	up("ann")
+	kill("keeper", "orchestrator", "keeper", "blackboard")
 	if _, err := invoke(context.Background(), e, "goals"); role.CodeOf(err) != role.NotFound && role.CodeOf(err) != role.Environment {
 		t.Errorf("goals of a dead instance: %v", err)
 	}
 	if out, err := invoke(context.Background(), e, "list"); err != nil || strings.Contains(out, " running ") {
 		t.Errorf("list: %v\n%s", err, out)
 	}
-	if _, err := invoke(context.Background(), e, "up"); err != nil {
-		t.Fatal(err)
-	}
+	up("bob")
 	if out, err := invoke(context.Background(), e, "list"); err != nil || !strings.Contains(out, "1/1 ready") {
 		t.Errorf("list: %v\n%s", err, out)
+	}
+	up("mallory")
+	kill(runtime.AgentUnit("one"))
+	up("mallory")
+	kill("keeper", "orchestrator", "keeper", "blackboard", runtime.AgentUnit("one"))
+	up("eve")
+	out, err := invoke(context.Background(), e, "watch", "--since", "all", "--until", "0s")
+	var starts []string
+	for _, line := range strings.Split(out, "\n") {
+		if _, what, yes := strings.Cut(line, "instance  "); yes {
+			starts = append(starts, strings.Join(strings.Fields(what), " "))
+		}
+	}
+	want := []string{"ann instance running", "bob instance running; it had ended without a stop", "eve instance running; it had ended without a stop"}
+	if err != nil || !slices.Equal(starts, want) {
+		t.Errorf("starts in the ledger: %v %q\n%s", err, starts, out)
 	}
 	if _, err := invoke(context.Background(), e, "down"); err != nil {
 		t.Error(err)

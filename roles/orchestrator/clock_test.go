@@ -39,7 +39,11 @@ func TestWrongClock(t *testing.T) {
 // When the blackboard's clock is set back, nobody waits for that much longer.
 func TestClockSetBack(t *testing.T) {
 	t.Parallel()
-	r := redistest.StartWithClock(t)
+	t.Run("redis", func(t *testing.T) { t.Parallel(); clockSetBack(t, redistest.StartWithClock(t)) })
+	t.Run("embedded", func(t *testing.T) { t.Parallel(); clockSetBack(t, redistest.Embedded(t)) })
+}
+
+func clockSetBack(t *testing.T, r *redistest.Server) {
 	s := newSettAt(t, r.URL, "a", "mute")
 	s.cfg.Orchestrator.BidTimeout = time.Second
 	s.write()

@@ -29,6 +29,9 @@ func (l *EventLine) describeInstance(e blackboard.Event) {
 	if commit := e.Attributes["commit"]; commit != "" {
 		l.What += ", at commit " + words.Commit(commit)
 	}
+	if e.From == string(blackboard.InstanceEnded) {
+		l.What += "; it had ended without a stop"
+	}
 }
 
 // changedText names the changed settings of an entry; empty: they are as before, or the first.

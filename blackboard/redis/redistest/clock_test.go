@@ -11,7 +11,11 @@ import (
 // A shifted clock is seen at once, also after a restart, and can be put right again.
 func TestShift(t *testing.T) {
 	t.Parallel()
-	s := StartWithClock(t)
+	t.Run("redis", func(t *testing.T) { shifts(t, StartWithClock(t)) })
+	t.Run("embedded", func(t *testing.T) { shifts(t, Embedded(t)) })
+}
+
+func shifts(t *testing.T, s *Server) {
 	for _, by := range []time.Duration{-time.Hour, 90 * time.Second, 0} {
 		s.Shift(by)
 		for range 2 {

@@ -56,7 +56,7 @@ func (s *Server) LeaveRoom(bytes int64) {
 // chooses.
 func (s *Server) serve() {
 	s.tb.Helper()
-	e, _, err := embedded.Open(embedded.Options{Dir: s.Dir, Own: lua.Own, BusyAfter: s.busyAfter, Sync: func(f *os.File) error {
+	e, _, err := embedded.Open(embedded.Options{Dir: s.Dir, Own: lua.Own, BusyAfter: s.busyAfter, Now: func() time.Time { return time.Now().Add(time.Duration(s.shift.Load())) }, Sync: func(f *os.File) error {
 		if s.full.Load() {
 			return syscall.ENOSPC
 		}

@@ -37,8 +37,9 @@ type Server struct {
 	embedded    bool
 	busyAfter   time.Duration // of the embedded server; 0: as always
 	inContainer bool
-	stop        func() // ends the embedded server or the container; nil: killed
-	conns       *conns // of the embedded server
+	stop        func()       // ends the embedded server or the container; nil: killed
+	conns       *conns       // of the embedded server
+	shift       atomic.Int64 // of its clock
 	full        atomic.Bool
 	most        atomic.Int64 // bytes that a file may have; 0: any
 }

@@ -22,7 +22,8 @@ func noteChanged(u *upRun) {
 	u.in.Unrecorded = slices.Compact(names)
 }
 
-// recordUp marks the instance running, and records the settings that are in force from now on.
+// recordUp marks the instance running, and records its start, and the settings that are in force from now on. A part that
+// is started in a running instance makes no start.
 func recordUp(ctx context.Context, u *upRun) error {
 	s := blackboard.Settings{
 		Digest: u.c.SettingsDigest(), Changed: u.in.Unrecorded, Sett: u.at.Build.Name(),
@@ -31,7 +32,10 @@ func recordUp(ctx context.Context, u *upRun) error {
 	if u.facts.repository {
 		s.Commit = instance.Repository(u.at, u.in).Head(ctx)
 	}
-	m := blackboard.InstanceMove{State: blackboard.InstanceRunning, By: u.at.Who(), With: "sett up", Settings: &s}
+	m := blackboard.InstanceMove{
+		State: blackboard.InstanceRunning, By: u.at.Who(), With: "sett up", Settings: &s,
+		Run: u.in.Run, Anew: u.plan.Action != actionApply,
+	}
 	if err := u.board.Control.SetInstance(ctx, m); err != nil || len(u.in.Unrecorded) == 0 {
 		return err
 	}
