@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"sett/blackboard"
 	"sett/roles/cli/commit"
 	"sett/roles/cli/instance"
 	"sett/roles/role"
@@ -18,7 +19,7 @@ import (
 
 // The ways of a commit to a branch.
 const (
-	Already     = "already there"
+	Already     = blackboard.AlreadyThere
 	FastForward = "fast-forward"
 	Merge       = "merge"
 	Rebase      = "rebase"
@@ -314,7 +315,7 @@ func (p *Plan) Do(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = p.repo.Advance(ctx, p.Branch, p.Directory, p.From, p.To, "sett land: "+p.How)
+	err = p.repo.Advance(ctx, p.Branch, p.Directory, p.From, p.To, p.why())
 	if p.Landed = err == nil; p.Landed {
 		p.Lacking = lacking
 		_ = git.Distrust(ctx, p.repo, p.Directory, p.raw()) // it has landed
