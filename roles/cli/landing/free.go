@@ -24,6 +24,15 @@ func (l *looker) free(ctx context.Context) error {
 		return role.Fail(role.Failed, fmt.Errorf("the index of %s is locked: git is at work there, or was killed, and left %s", role.Clean(l.Directory), role.Clean(lock)),
 			"once nothing of git runs there, remove that file; git status says what a killed git has changed")
 	}
+	unmerged, err := git.Unmerged(ctx, l.both, l.Directory)
+	if err != nil {
+		return err
+	}
+	if len(unmerged) > 0 {
+		lines := append([]string{fmt.Sprintf("%s has files with a conflict that is not settled", role.Clean(l.Directory))}, few(unmerged)...)
+		return role.Fail(role.Failed, errors.New(strings.Join(lines, "\n")), "%s status shows them; git add, or git checkout with --ours or --theirs and git add, settles them",
+			l.command(l.Directory))
+	}
 	files, err := l.both.InTheWay(ctx, l.Directory, l.From, l.To)
 	if err != nil {
 		return err
