@@ -13,7 +13,9 @@ func (s *stage) landings() (all []blackboard.Event) {
 	s.t.Helper()
 	events, err := s.board.Ledger.History(s.t.Context(), blackboard.Beginning, 10000)
 	s.Must(err)
-	return slices.DeleteFunc(events, func(e blackboard.Event) bool { return e.Kind != blackboard.EventLand || e.Attributes["branch"] != "main" })
+	return slices.DeleteFunc(events, func(e blackboard.Event) bool {
+		return e.Kind != blackboard.EventLand || e.Attributes["branch"] != "main"
+	})
 }
 
 // A landing whose sett was killed as it moved the branch is recorded by the next one, once, with what the reflog tells.
