@@ -36,7 +36,7 @@ func Recorded(ctx context.Context, entries ledger, result blackboard.Artefact, b
 // of ends the reflog's words about a landing, before the id of its artefact.
 const of = ", artefact "
 
-// why is what the reflog says about the landing. Found reads it.
+// why is the reflog's message of the landing. Found reads it.
 func (p *Plan) why() string {
 	if p.Artefact == "" {
 		return git.LandWords + p.How
@@ -44,7 +44,7 @@ func (p *Plan) why() string {
 	return git.LandWords + p.How + of + p.Artefact
 }
 
-// Found is the record of a landing that was made before. Who made it is told where the reflog has it as Sett's own move.
+// Found is the record of a landing that was made before. Its maker is told where the reflog has it as Sett's own move.
 func (p *Plan) Found(ctx context.Context) blackboard.LandedByHand {
 	l := blackboard.LandedByHand{Word: blackboard.FoundLandedWord(p.Artefact, p.Branch), Workflow: p.Goal, Artefact: p.Artefact, Branch: p.Branch, Commit: p.To, How: p.How}
 	m := git.LandMove(ctx, p.repo, p.Branch, of+p.Artefact)

@@ -71,7 +71,7 @@ func (l *looker) free(ctx context.Context) error {
 	return role.Fail(role.Failed, errors.New(strings.Join(lines, "\n")), "git stash -u puts them aside, or commit them; ignored files have to be moved")
 }
 
-// resumes says whether the landing is that of a result whose landing was cut off.
+// resumes says whether the landing that was cut off is one of the same result.
 func (p *Plan) resumes() bool {
 	return p.cut != nil && p.cut.Artefact != "" && p.cut.Artefact == p.Artefact
 }
