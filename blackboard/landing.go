@@ -55,6 +55,9 @@ type LandingStep struct {
 	Rework   *LandingRework
 }
 
+// AlreadyThere is how a landing was made that a later one found made.
+const AlreadyThere = "already there"
+
 // LandedByHand is a landing that a person made.
 type LandedByHand struct {
 	Word     string // by which it is recorded once
@@ -63,7 +66,24 @@ type LandedByHand struct {
 	Branch   string
 	Before   string // the branch's commit; empty: it had none
 	Commit   string // that the branch got
-	How      string // fast-forward, merge, rebase or squash
+	How      string // fast-forward, merge, rebase or squash; already there: it was found so
+	Earlier  *Moved // already there: how it came to be, where the repository tells; nil: unknown
+}
+
+// Moved is the move of a branch by a sett land, as the repository's reflog tells it.
+type Moved struct {
+	By  string    // as git names the person
+	At  time.Time // by the clock of that machine
+	How string    // fast-forward, merge, rebase or squash
+}
+
+// FoundLandedWord returns the word by which it is recorded that a branch has a result already.
+func FoundLandedWord(artefact, branch string) string { return derivedID("landed "+branch, artefact) }
+
+// Lands says whether the entry records that a result reached a branch: by a person, or by itself.
+func (e Event) Lands(artefact, branch string) bool {
+	return e.Artefact == artefact && e.Attributes["branch"] == branch &&
+		(e.Kind == EventLand || e.Kind == EventLanding && e.To == string(LandingLanded))
 }
 
 // LandingRework is the rework of a result that did not land.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"sett/blackboard"
 	"sett/blackboard/redis/internal/store"
@@ -53,9 +54,14 @@ func (b Leader) Land(ctx context.Context, s blackboard.LandingStep) error {
 	return store.Done(r, err, "land goal %s", s.Workflow)
 }
 
-// NoteLanded records a landing that a person made, and has the orchestrator look at the branch.
+// NoteLanded records a landing that a person made, or found made, and has the orchestrator look at the branch.
 func (b People) NoteLanded(ctx context.Context, l blackboard.LandedByHand, by string) error {
-	return b.decide(ctx, "record the landing of "+l.Artefact, l.Workflow, "landed", l.Word, l.Workflow, l.Artefact, l.Branch, l.Before, l.Commit, l.How, by)
+	movedBy, movedAt, movedHow := "", "", ""
+	if m := l.Earlier; m != nil {
+		movedBy, movedAt, movedHow = m.By, m.At.UTC().Format(time.RFC3339), m.How
+	}
+	return b.decide(ctx, "record the landing of "+l.Artefact, l.Workflow, "landed", l.Word, l.Workflow, l.Artefact, l.Branch, l.Before, l.Commit, l.How, by,
+		movedBy, movedAt, movedHow)
 }
 
 // landingText is the record of a landing, as the blackboard stores it.

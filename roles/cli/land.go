@@ -38,7 +38,8 @@ git init --separate-git-dir, is found if you type the command in it; else its br
 refused. No hook is run, and no filter or merge driver that only the repository's own
 configuration names, since an agent may have written it.
 
-The ledger records who landed it while the instance is up.
+The ledger records who landed it while the instance is up. One that it lacks is recorded by
+the next sett land of that result, which finds it there.
 
 It ends with 0 when the branch has the commit already, and with 1 when it refuses.
 
@@ -73,8 +74,8 @@ func (c *landCmd) Run(a *app) error {
 		shown = p.Write(&a.Terminal)
 	}
 	p.Done(&a.Terminal)
-	if p.Landed {
-		noteLanded(a, in, p, landing.Awaits(r.Goal) && r.Goal.Landing.Branch == p.Branch)
+	if p.Landed || p.How == landing.Already && p.Artefact != "" && !c.DryRun {
+		noteLanded(a, in, p, r)
 	}
 	if g := r.Goal; landing.Awaits(g) && g.Landing.Branch != p.Branch {
 		a.Sayf("sett: note: goal %s still waits to land on %s: %s\n", words.Short(g.ID), role.Clean(g.Landing.Branch),
@@ -83,21 +84,39 @@ func (c *landCmd) Run(a *app) error {
 	return cmp.Or(shown, a.Emit(c.Form, term.Shown{Whole: p, Table: func() error { return nil }}))
 }
 
-// noteLanded has the ledger know of the landing, which counts in any case. Where the goal awaits it, that is seen soon.
-func noteLanded(a *app, in *instance.Instance, p *landing.Plan, awaited bool) {
+// noteLanded has the ledger know of the landing, which counts in any case. One that was made before is recorded if the
+// ledger lacks it: that sett land was killed, or the instance was down. Where the goal awaits it, that is seen soon.
+func noteLanded(a *app, in *instance.Instance, p *landing.Plan, r landing.Result) {
 	b, _, done, err := a.at.Board(a.ctx)
 	if err == nil {
 		defer done()
-		err = b.People.NoteLanded(a.ctx, blackboard.LandedByHand{Word: a.NewID(), Workflow: p.Goal, Artefact: p.Artefact, Branch: p.Branch, Before: p.From, Commit: p.To, How: p.How}, a.Who())
+		err = record(a, b, p, r)
 	}
 	switch {
+	case errors.Is(err, role.ErrNotRunning) && p.Landed:
+		a.Sayf("sett: note: %s is not up: its ledger has no entry of this landing; %s records it once it is up\n", in.Name,
+			a.at.CommandLine(in, words.Land(r.Short(), p.Branch)))
 	case errors.Is(err, role.ErrNotRunning):
-		a.Sayf("sett: note: %s is not up: its ledger has no entry of this landing\n", in.Name)
 	case err != nil:
 		a.Sayf("sett: note: its ledger has no entry of this landing: %v\n", err)
-	case awaited:
+	case p.Landed && landing.Awaits(r.Goal) && r.Goal.Landing.Branch == p.Branch:
 		_, _ = awaitGoal(a, b, p.Goal, func(w blackboard.Workflow) bool { return !landing.Awaits(w) }) // sett wait says nothing then that is over
 	}
+}
+
+func record(a *app, b *instance.Board, p *landing.Plan, r landing.Result) error {
+	l := blackboard.LandedByHand{Word: a.NewID(), Workflow: p.Goal, Artefact: p.Artefact, Branch: p.Branch, Before: p.From, Commit: p.To, How: p.How}
+	if !p.Landed {
+		if known, err := landing.Recorded(a.ctx, b.Ledger, r.Artefact, p.Branch); known || err != nil {
+			return err
+		}
+		l = p.Found(a.ctx)
+	}
+	err := b.People.NoteLanded(a.ctx, l, a.Who())
+	if err == nil && !p.Landed {
+		a.Sayf("sett: the ledger had no entry of this landing, and has one now\n")
+	}
+	return err
 }
 
 // way is the way that the flags want; empty: to move the branch forward or nothing.

@@ -51,7 +51,7 @@ func Describe(e blackboard.Event, a *blackboard.Artefact) EventLine {
 		l.describePerson(e, a)
 	case blackboard.EventLand:
 		l.Agent, l.As = e.Attributes[blackboard.AttributeBy], Good
-		l.What = fmt.Sprintf("landed commit %s on %s by hand (%s)", words.Commit(e.Attributes["commit"]), e.Attributes["branch"], e.Attributes["how"])
+		l.describeLand(e)
 	case blackboard.EventClock:
 		l.Agent, l.What, l.As = blackboard.RoleOrchestrator, clockText(e), Warn
 	case blackboard.EventRestore:

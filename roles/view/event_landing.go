@@ -27,6 +27,19 @@ func (l *EventLine) describeConflict(e blackboard.Event) {
 	}
 }
 
+// describeLand is for a result that a person landed, or found landed.
+func (l *EventLine) describeLand(e blackboard.Event) {
+	branch, commit, how := e.Attributes["branch"], words.Commit(e.Attributes["commit"]), e.Attributes["how"]
+	switch {
+	case how != blackboard.AlreadyThere:
+		l.What = fmt.Sprintf("landed commit %s on %s by hand (%s)", commit, branch, how)
+	case e.Attributes["moved_how"] != "":
+		l.What = fmt.Sprintf("found commit %s landed on %s by hand (%s, by %s at %s)", commit, branch, e.Attributes["moved_how"], e.Attributes["moved_by"], e.Attributes["moved_at"])
+	default:
+		l.What = fmt.Sprintf("found the result on %s already, at commit %s", branch, commit)
+	}
+}
+
 // describeLanding is for a step of a goal's landing.
 func (l *EventLine) describeLanding(e blackboard.Event) {
 	l.Agent = blackboard.RoleRepository

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"sett/roles/cli/instance"
+	"sett/roles/role"
 	"sett/roles/role/git"
 	"sett/roles/role/words"
 )
@@ -111,6 +112,9 @@ func (x *exam) commits(ctx context.Context, g git.Repository) []Finding {
 	dirty, err := g.Dirt(ctx)
 	if err != nil {
 		return []Finding{wrong("", err)}
+	}
+	if cut := git.CutOff(ctx, g, x.root); cut != nil && len(dirty) > 0 && cut.Left(ctx, g, dirty) {
+		return []Finding{warning("", "sett "+words.Land(cut.Name, ""), "a landing of %s on %s was cut off in %s; it has left files that are not committed", cut.Name, role.Clean(cut.Branch), x.root)}
 	}
 	if len(dirty) > 0 {
 		return []Finding{warning("", "git status", "%s, %s among them: sett forage wants a clean tree", words.Count(len(dirty), "uncommitted file"), dirty[0].Path)}

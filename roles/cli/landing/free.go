@@ -12,21 +12,38 @@ import (
 
 	"sett/roles/role"
 	"sett/roles/role/git"
+	"sett/roles/role/words"
 )
 
 // free refuses to overwrite files that are not committed, and to meet a git that is at work.
 func (l *looker) free(ctx context.Context) error {
+	if l.cut = git.CutOff(ctx, l.both, l.Directory); l.cut != nil && l.cut.Branch != l.Branch {
+		l.cut = nil
+	}
 	lock, err := git.IndexLock(ctx, l.both, l.Directory)
 	if err != nil {
 		return err
 	}
 	if lock != "" {
-		return role.Fail(role.Failed, fmt.Errorf("the index of %s is locked: git is at work there, or was killed, and left %s", role.Clean(l.Directory), role.Clean(lock)),
+		return role.Fail(role.Failed, fmt.Errorf("the index of %s is locked: git is at work there, or was killed, and left %s%s", role.Clean(l.Directory), role.Clean(lock), l.afterCut()),
 			"once nothing of git runs there, remove that file; git status says what a killed git has changed")
+	}
+	unmerged, err := git.Unmerged(ctx, l.both, l.Directory)
+	if err != nil {
+		return err
+	}
+	if len(unmerged) > 0 {
+		lines := append([]string{fmt.Sprintf("%s has files with a conflict that is not settled", role.Clean(l.Directory))}, few(unmerged)...)
+		return role.Fail(role.Failed, errors.New(strings.Join(lines, "\n")), "%s status shows them; git add, or git checkout with --ours or --theirs and git add, settles them",
+			l.command(l.Directory))
 	}
 	files, err := l.both.InTheWay(ctx, l.Directory, l.From, l.To)
 	if err != nil {
 		return err
+	}
+	if l.resumes() {
+		missing := l.cut.Missing(l.Directory, files)
+		files = slices.DeleteFunc(files, func(f string) bool { return slices.Contains(missing, f) })
 	}
 	if len(files) == 0 {
 		return l.overlooked(ctx)
@@ -41,8 +58,30 @@ func (l *looker) free(ctx context.Context) error {
 		}
 		files = slices.DeleteFunc(files, func(f string) bool { return slices.Contains(unread, f) })
 	}
-	lines := append([]string{fmt.Sprintf("landing on %s would overwrite files that are not committed", l.Branch)}, few(files)...)
+	lines := append([]string{fmt.Sprintf("landing on %s would overwrite files that are not committed%s", l.Branch, l.afterCut())}, few(files)...)
+	switch {
+	case l.resumes():
+		return role.Fail(role.Failed, errors.New(strings.Join(lines, "\n")),
+			"the landing may have written a part of them: where they have no work of yours, %s restore FILE brings one back, and a new one can be removed; else git stash -u puts them aside",
+			l.command(l.Directory))
+	case l.cut != nil:
+		return role.Fail(role.Failed, errors.New(strings.Join(lines, "\n")), "%s finishes that one; else git stash -u puts them aside, or commit them; ignored files have to be moved",
+			l.at.CommandLine(l.in, words.Land(l.cut.Name, l.onto)))
+	}
 	return role.Fail(role.Failed, errors.New(strings.Join(lines, "\n")), "git stash -u puts them aside, or commit them; ignored files have to be moved")
+}
+
+// resumes says whether the landing that was cut off is one of the same result.
+func (p *Plan) resumes() bool {
+	return p.cut != nil && p.cut.Artefact != "" && p.cut.Artefact == p.Artefact
+}
+
+// afterCut ends a sentence with the landing that was cut off, if one was.
+func (p *Plan) afterCut() string {
+	if p.cut == nil {
+		return ""
+	}
+	return "; a landing of " + p.cut.Name + " was cut off here"
 }
 
 // unread refuses to overwrite files that may be committed: git alone can tell, since it runs their filters.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"sett/blackboard"
 	"sett/roles/cli/commit"
 	"sett/roles/cli/instance"
 	"sett/roles/role"
@@ -18,7 +19,7 @@ import (
 
 // The ways of a commit to a branch.
 const (
-	Already     = "already there"
+	Already     = blackboard.AlreadyThere
 	FastForward = "fast-forward"
 	Merge       = "merge"
 	Rebase      = "rebase"
@@ -46,6 +47,8 @@ type Plan struct {
 	unrun map[string][]string // files, by the filter that is not run for them
 	git   string              // the beginning of a command for git in the working tree
 	gone  []string            // submodules that the branch has no more
+	short string              // the result's name, for people
+	cut   *git.Cut            // a landing that was cut off in the working tree; nil: none was
 	repo  git.Repository      // the user's
 	in    *instance.Instance
 }
@@ -63,7 +66,7 @@ func Look(ctx context.Context, at *instance.Locator, in *instance.Instance, r Re
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Artefact: r.Artefact.ID, Goal: r.Goal.ID, Commit: r.Commit, Commits: []Step{}, Files: []commit.File{}, repo: repo, in: in}
+	p := &Plan{Artefact: r.Artefact.ID, Goal: r.Goal.ID, Commit: r.Commit, Commits: []Step{}, Files: []commit.File{}, short: r.Short(), repo: repo, in: in}
 	both, err := withStore(ctx, repo, in)
 	if err != nil {
 		return nil, err
@@ -315,10 +318,24 @@ func (p *Plan) Do(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = p.repo.Advance(ctx, p.Branch, p.Directory, p.From, p.To, "sett land: "+p.How)
+	over := func(bool) {}
+	if p.Directory != "" {
+		over = git.Mark(ctx, p.repo, p.Directory, git.Cut{Name: p.short, Artefact: p.Artefact, Branch: p.Branch, From: p.From, To: p.To})
+	}
+	err = p.repo.Advance(ctx, p.Branch, p.Directory, p.From, p.To, p.why())
+	over(err != nil && p.locked(ctx))
 	if p.Landed = err == nil; p.Landed {
 		p.Lacking = lacking
 		_ = git.Distrust(ctx, p.repo, p.Directory, p.raw()) // it has landed
 	}
 	return err
+}
+
+// locked says whether git left the index of the working tree locked: it was killed, and has put nothing back.
+func (p *Plan) locked(ctx context.Context) bool {
+	if p.Directory == "" {
+		return false
+	}
+	lock, err := git.IndexLock(context.WithoutCancel(ctx), p.repo, p.Directory)
+	return err == nil && lock != ""
 }

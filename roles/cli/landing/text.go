@@ -66,10 +66,19 @@ func (p *Plan) Done(on *term.Terminal) {
 	case p.How == Already:
 		return
 	case !p.Landed:
+		if p.cut != nil {
+			on.Sayf("sett: note: a landing of %s was cut off in %s\n", p.cut.Name, role.Clean(p.Directory))
+		}
 		on.Sayf("sett: nothing was changed (--dry-run)\n")
 		return
 	}
 	on.Sayf("sett: landed on %s; to undo it: %s\n", role.Clean(p.Branch), role.Clean(p.Undo))
+	switch {
+	case p.resumes():
+		on.Sayf("sett: note: a landing of %s was cut off here; this one has finished it\n", p.cut.Name)
+	case p.cut != nil:
+		on.Sayf("sett: note: a landing of %s was cut off here; git status shows files that it may have left\n", p.cut.Name)
+	}
 	instance.TellLacking(on.Sayf, p.Lacking)
 	if len(p.Modules) > 0 && p.Directory != "" {
 		on.Sayf("sett: note: %s: %s; git -C %s submodule update --init brings the files\n",

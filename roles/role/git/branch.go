@@ -141,117 +141,6 @@ func IndexLock(ctx context.Context, g Repository, tree string) (string, error) {
 	return lock, nil
 }
 
-// InTheWay returns the files of a working tree that a change from one commit (empty:
-// none) to another would overwrite or remove, though they are not committed. Ignored
-// files count. Those that are staged as the other commit has them do not: a landing that was killed
-// leaves them so.
-func (g Repository) InTheWay(ctx context.Context, tree, from, to string) ([]string, error) {
-	g = g.at(tree)
-	if from == "" {
-		out, err := g.Run(ctx, "ls-files", "-z") // staged, on a branch without a commit
-		if all := fields0(out); err != nil || len(all) > 0 {
-			return all, err
-		}
-		if from, err = g.EmptyTree(ctx); err != nil {
-			return nil, err
-		}
-	}
-	changed, added, err := touched(ctx, g, from, to)
-	if err != nil {
-		return nil, err
-	}
-	out, err := g.Run(ctx, "status", "--porcelain=v1", "-z", "--untracked-files=no", "--no-renames", "--ignore-submodules=dirty")
-	if err != nil {
-		return nil, err
-	}
-	var found, staged []string
-	for _, e := range fields0(out) {
-		switch {
-		case len(e) <= 3 || !changed[e[3:]]:
-		case e[1] == ' ':
-			staged = append(staged, e[3:])
-		default:
-			found = append(found, e[3:])
-		}
-	}
-	if staged, err = unlike(ctx, g, staged, to); err != nil {
-		return nil, err
-	}
-	found = append(found, staged...)
-	more, err := g.untracked(ctx, occupied(tree, added))
-	found = append(found, more...)
-	slices.Sort(found)
-	return slices.Compact(found), err
-}
-
-// unlike returns those of the files that are not in the index as a commit has them.
-func unlike(ctx context.Context, g Repository, files []string, commit string) ([]string, error) {
-	if len(files) == 0 {
-		return nil, nil
-	}
-	out, err := g.Run(ctx, "diff-index", "--cached", "--no-renames", "--name-only", "-z", commit, "--")
-	other := map[string]bool{}
-	for _, file := range fields0(out) {
-		other[file] = true
-	}
-	return slices.DeleteFunc(files, func(file string) bool { return !other[file] }), err
-}
-
-// like returns those of the files that are in the index as a commit has them.
-func like(ctx context.Context, g Repository, files []string, commit string) ([]string, error) {
-	other, err := unlike(ctx, g, slices.Clone(files), commit)
-	return slices.DeleteFunc(files, func(file string) bool { return slices.Contains(other, file) }), err
-}
-
-// touched returns the files in which two commits differ, and those of them that are new.
-func touched(ctx context.Context, g Repository, from, to string) (all map[string]bool, added []string, err error) {
-	out, err := g.Run(ctx, "diff-tree", "-r", "-z", "--no-renames", "--name-status", from, to, "--")
-	changes := fields0(out)
-	all = map[string]bool{}
-	for i := 0; i+1 < len(changes); i += 2 {
-		if all[changes[i+1]] = true; changes[i] == "A" {
-			added = append(added, changes[i+1])
-		}
-	}
-	return all, added, err
-}
-
-// occupied returns the paths of a working tree that exist though new files need their
-// place: the file's own, or one that would have to be a directory.
-func occupied(tree string, files []string) []string {
-	var found []string
-	for _, file := range files {
-		parts := strings.Split(file, "/")
-		for i := range parts {
-			path := strings.Join(parts[:i+1], "/")
-			info, err := os.Lstat(filepath.Join(tree, filepath.FromSlash(path)))
-			if err != nil {
-				break
-			}
-			if i == len(parts)-1 || !info.IsDir() {
-				found = append(found, path)
-				break
-			}
-		}
-	}
-	return found
-}
-
-// untracked returns those of the paths, and the files below them, that git does not
-// track.
-func (g Repository) untracked(ctx context.Context, paths []string) ([]string, error) {
-	g.Environ = append(slices.Clone(g.Environ), "GIT_LITERAL_PATHSPECS=1")
-	var found []string
-	for some := range slices.Chunk(paths, 200) {
-		out, err := g.Run(ctx, append([]string{"ls-files", "--others", "-z", "--"}, some...)...)
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, fields0(out)...)
-	}
-	return found, nil
-}
-
 // fields0 splits the output of -z.
 func fields0(s string) []string {
 	if s == "" {
@@ -281,17 +170,31 @@ func (g Repository) Advance(ctx context.Context, branch, tree, from, to, why str
 	if from == "" {
 		was = nil
 	}
+	_, written, err := inTheWay(ctx, w, tree, from, to) // git refuses the others itself
+	if err != nil {
+		held.abort()
+		return err
+	}
+	back, err := stage(ctx, w, written)
+	if err != nil {
+		held.abort()
+		return err
+	}
 	_, _, _ = w.exec(ctx, "", []string{"update-index", "-q", "--refresh"}) // its exit code says that files are changed
 	if _, err := w.Run(ctx, slices.Concat([]string{"read-tree", "-m", "-u"}, was, []string{to})...); err != nil {
 		held.abort()
-		return unwritten(ctx, w, tree, from, to, err)
+		if err = unwritten(ctx, w, tree, from, to, written, err); len(written) > 0 {
+			err = errors.Join(err, back())
+		}
+		return err
 	}
 	if err := held.commit(); err != nil {
+		err = errors.Join(err, back()) // those files stay as they are
 		if from == "" {
 			from, _ = w.EmptyTree(ctx)
 		}
-		_, back := w.Run(ctx, "read-tree", "-m", "-u", to, from)
-		return errors.Join(err, back)
+		_, failed := w.Run(ctx, "read-tree", "-m", "-u", to, from)
+		return errors.Join(err, failed)
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func Overlooked(ctx context.Context, g Repository, tree, from, to string) (map[s
 		return nil, nil // all files that are staged are in the way
 	}
 	g = g.at(tree)
-	files, _, err := touched(ctx, g, from, to)
+	files, err := changesOf(ctx, g, from, to)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func Overlooked(ctx context.Context, g Repository, tree, from, to string) (map[s
 	}
 	marked := map[string][]string{}
 	for _, e := range fields0(out) {
-		if len(e) < 3 || !files[e[2:]] {
+		if len(e) < 3 || files[e[2:]].path == "" {
 			continue
 		}
 		if _, err := os.Lstat(filepath.Join(tree, filepath.FromSlash(e[2:]))); err != nil {

@@ -18,7 +18,7 @@ import (
 // puts those that it wrote back: git leaves them, while the index and the branch are
 // as before. A read-tree that refused has written nothing, and a file may be newer than the
 // commit: then nothing is put back.
-func unwritten(ctx context.Context, g Repository, tree, from, to string, why error) error {
+func unwritten(ctx context.Context, g Repository, tree, from, to string, before []change, why error) error {
 	if !regexp.MustCompile(`unable to (write|create|unlink)|cannot (create|unlink)|failed to symlink|filter .*failed`).MatchString(why.Error()) {
 		return why
 	}
@@ -26,15 +26,15 @@ func unwritten(ctx context.Context, g Repository, tree, from, to string, why err
 	if !FullDisk(why.Error()) {
 		hint = cmp.Or(Remedy(why), "see why git cannot write there, then land again")
 	}
-	if err := putBack(ctx, g, tree, from, to); err != nil {
+	if err := putBack(ctx, g, tree, from, to, before); err != nil {
 		return role.Fail(role.Environment, fmt.Errorf("%w\nand not all files could be put back: %w", why, err),
 			"make room, then have git write what is committed: git -C %s restore .", role.ShellWord(tree))
 	}
 	return role.Fail(role.Environment, fmt.Errorf("%w\nnothing is changed: what was written is put back", why), "%s", hint)
 }
 
-// putBack has the files in which two commits differ be as the index has them.
-func putBack(ctx context.Context, g Repository, tree, from, to string) error {
+// putBack has the files in which two commits differ be as the index has them, but for those that were written before.
+func putBack(ctx context.Context, g Repository, tree, from, to string, before []change) error {
 	var err error
 	if from == "" {
 		if from, err = g.EmptyTree(ctx); err != nil {
@@ -47,8 +47,14 @@ func putBack(ctx context.Context, g Repository, tree, from, to string) error {
 	}
 	var failed []error
 	var known []string
-	changes := fields0(out)
+	changes, kept := fields0(out), map[string]bool{}
+	for _, c := range before {
+		kept[c.path] = true
+	}
 	for i := 0; i+1 < len(changes); i += 2 {
+		if kept[changes[i+1]] {
+			continue
+		}
 		if changes[i] != "A" {
 			known = append(known, changes[i+1])
 			continue
