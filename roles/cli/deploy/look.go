@@ -134,6 +134,7 @@ func (u *upRun) look(ctx, images context.Context) error {
 	if err := u.lookAtPrograms(); err != nil {
 		return err
 	}
+	noteRoom(u)
 	u.plan = newPlan(f)
 	if err := lookAtOwner(ctx, u); err != nil {
 		return err
