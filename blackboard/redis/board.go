@@ -40,6 +40,7 @@ const (
 	RefusedDate      = store.RefusedDate
 	RefusedOther     = store.RefusedOther
 	RefusedPlain     = store.RefusedPlain
+	RefusedTLS       = store.RefusedTLS
 	RefusedClient    = store.RefusedClient
 )
 

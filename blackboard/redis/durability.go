@@ -2,8 +2,10 @@ package redis
 
 import (
 	"context"
-	"sett/blackboard/redis/internal/store"
+	"strconv"
 	"strings"
+
+	"sett/blackboard/redis/internal/store"
 )
 
 // Durability has the settings by which a server keeps acknowledged writes. A text is
@@ -14,6 +16,7 @@ type Durability struct {
 	Fsync      string // always, everysec or no; counts with AppendOnly
 	Eviction   string // the policy when memory runs out; noeviction: nothing is dropped
 	Limited    bool   // it has a limit of memory at which it would
+	Full       bool   // its memory is, and it drops nothing: it refuses every write
 	Spread     bool   // another server takes its place when it is lost: Sentinel or a cluster
 	Demanding  bool   // it takes writes only while replicas follow, so that the other one has them
 }
@@ -37,6 +40,9 @@ func (b *Board) Durability(ctx context.Context) (Durability, error) {
 	d.Version, d.Eviction = facts["redis_version"], facts["maxmemory_policy"]
 	d.AppendOnly = map[string]string{"1": "yes", "0": "no"}[facts["aof_enabled"]]
 	d.Limited = facts["maxmemory"] != "0" && facts["maxmemory"] != ""
+	used, _ := strconv.ParseInt(facts["used_memory"], 10, 64)
+	most, _ := strconv.ParseInt(facts["maxmemory"], 10, 64)
+	d.Full = d.Limited && d.Eviction == "noeviction" && used >= most
 	answer, err = b.c.AskHome(ctx, "ask server", "CONFIG", "GET", "appendfsync")
 	if err == nil {
 		settings, _ := answer.AsStrMap()

@@ -31,3 +31,15 @@ func TestDurability(t *testing.T) {
 		}
 	}
 }
+
+// A server whose memory is full, and that drops nothing, says so.
+func TestFullMemory(t *testing.T) {
+	r := redistest.Start(t, "--maxmemory", "1gb")
+	b := open(t, r.URL)
+	for most, want := range map[string]bool{"1gb": false, "100kb": true} {
+		r.Send("CONFIG", "SET", "maxmemory", most)
+		if got, err := b.Durability(testContext(t)); err != nil || got.Full != want {
+			t.Errorf("%s: %+v, %v", most, got, err)
+		}
+	}
+}

@@ -61,7 +61,7 @@ func TestOpenSilentServer(t *testing.T) {
 	started := time.Now()
 	_, err = Open(testContext(t), store.Options{URL: "redis://" + l.Addr().String(), Retries: 1, Timeout: 100 * time.Millisecond})
 	wantError(t, "open", err, blackboard.ErrUnavailable)
-	if took := time.Since(started); took > 5*time.Second || !strings.Contains(err.Error(), "no answer within 100ms") {
+	if took := time.Since(started); took > 5*time.Second || !strings.Contains(err.Error(), "no connection within 100ms") {
 		t.Errorf("took %s: %v", took, err)
 	}
 }

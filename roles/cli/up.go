@@ -16,7 +16,7 @@ type upCmd struct {
 	Runtime  string         `enum:",docker,process" default:"" placeholder:"docker|process" help:"Where agents run, instead of what sett.yml says."`
 	Timeout  *time.Duration `placeholder:"DURATION" help:"How long it may take until every agent is ready, not counting images; 0 for as long as it takes (default: until nothing more became ready for 60s)."`
 	RedisURL string         `name:"redis-url" placeholder:"URL" help:"Use this Redis as the blackboard, instead of what sett.yml says (default: $$SETT_REDIS_URL)."`
-	Embedded bool           `help:"With containers: use sett's own blackboard instead of Redis, which needs no image."`
+	Embedded bool           `help:"Use sett's own blackboard instead of Redis: with containers, which then need no image of it, or after a Redis of your own."`
 	Adopt    bool           `name:"adopt-empty" help:"Go on with the blackboard as it is, though the ledger that it had is gone, another one or an older copy."`
 	TakeOver bool           `name:"take-over" help:"Take the blackboard on a Redis of your own from the workspace that it belongs to, where nothing is at work on it."`
 	DryRun   bool           `help:"Only say what would be done."`
@@ -49,6 +49,9 @@ for the repository until sett down --purge.
 A blackboard that is not the one of before, because it was emptied, replaced or set back,
 is not used: nothing is granted until its data is back, or a backup is imported, or
 --adopt-empty says to go on with it as it is.
+
+An instance on a Redis of your own stays there, also where --redis-url, SETT_REDIS_URL and
+redis.url are left out; --embedded begins with sett's own blackboard.
 
 On a Redis of your own each name belongs to the workspace that first used it there, on
 whatever machine. Another workspace with that name is refused: give it another --name, or

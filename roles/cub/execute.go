@@ -206,20 +206,18 @@ func (x *executor) runTool(ctx, late context.Context, w *work, chain []blackboar
 	if err != nil {
 		return x.failed(late, w, toolrun.Result{ExitCode: -1}, err)
 	}
+	disk := quota{x.settings.Workspace, x.settings.Limits.MaxTree, x.settings.Limits.MinFree}
+	if err := makeRoom(x, w, disk); err != nil {
+		return x.failed(late, w, toolrun.Result{ExitCode: -1}, err)
+	}
 	stdin = toolStdin(x.settings, w, in, stdin)
 	w.log.Info("tool starting", "command", x.settings.Command, "stdin_size", len(stdin),
 		"stdin", excerpt(stdin))
 	x.metrics.executions.Inc()
-	if err := x.freshTmp(); err != nil {
-		return x.failed(late, w, toolrun.Result{ExitCode: -1}, err)
-	}
-	if err := makeDir(x.settings); err != nil {
-		return x.failed(late, w, toolrun.Result{ExitCode: -1}, err)
-	}
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	if w.tree != nil {
-		go quota{x.settings.Workspace, x.settings.Limits.MaxTree, x.settings.Limits.MinFree}.watch(running, stop)
+		go disk.watch(running, stop)
 	}
 	vars := toolVars(w.Claim.ID, w.Grant.Phase.Bid(), w.Grant.Attempt, w.Artefact, chain)
 	if x.settings.Traced {

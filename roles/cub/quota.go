@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"sett/roles/role"
 )
 
 // errQuota says that a tool takes more of the disk than it may.
@@ -31,7 +31,21 @@ const (
 	restAfterLook = 20 // times the look
 )
 
-// watch calls stop, once, when the quota is exceeded. It returns then, or when the context ends.
+// makeRoom makes the directories of a tool, where its disk has room for it.
+func makeRoom(x *executor, w *work, disk quota) error {
+	if w.tree != nil {
+		if err := disk.checkDisk(); err != nil {
+			w.tree.full = true
+			return err
+		}
+	}
+	if err := x.freshTmp(); err != nil {
+		return err
+	}
+	return makeDir(x.settings)
+}
+
+// watch looks again and again while a tool runs, which begins after a first look at the disk. It calls stop, once, when the quota is exceeded. It returns then, or when the context ends.
 func (q quota) watch(ctx context.Context, stop context.CancelCauseFunc) {
 	every := time.NewTicker(lookAtDisk)
 	defer every.Stop()
@@ -56,11 +70,7 @@ func (q quota) watch(ctx context.Context, stop context.CancelCauseFunc) {
 
 // checkDisk compares the space that is left for everybody.
 func (q quota) checkDisk() error {
-	var s unix.Statfs_t
-	if unix.Statfs(q.dir, &s) != nil {
-		return nil //nolint:nilerr // a disk that does not tell is not full
-	}
-	if left := int64(s.Bavail) * int64(s.Bsize); left < q.free { //nolint:gosec,unconvert // Bsize has another type elsewhere
+	if left, told := role.Room(q.dir); told && left < q.free { // a disk that does not tell is not full
 		return fmt.Errorf("%w: it has %s left, and workspace.min_free is %s", errQuota, mebibytes(left), mebibytes(q.free))
 	}
 	return nil

@@ -6,8 +6,12 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+
+	"sett/blackboard"
+	"sett/contract/env"
 )
 
 func TestQuota(t *testing.T) {
@@ -39,5 +43,20 @@ func TestQuotaStops(t *testing.T) {
 	quota{t.TempDir(), math.MaxInt64, math.MaxInt64}.watch(ctx, stop)
 	if err := context.Cause(ctx); !errors.Is(err, errQuota) {
 		t.Error(err)
+	}
+}
+
+// A tool that ends before the watch's first look is not started either on a disk with too little space.
+func TestNoRoomForATool(t *testing.T) {
+	t.Parallel()
+	c, f := newClan(t), newForge(t)
+	dir := t.TempDir()
+	c.start("worker", f.writer("worker", vars{env.Command: shell(`touch "$SEEN/ran"; ` + commits), "SEEN": dir, env.MinFree: strconv.FormatInt(math.MaxInt64, 10)}))
+	a, r := c.failure(c.work("worker", blackboard.PhaseExclusive, "goal"), "worker")
+	if a.Type != blackboard.TypeToolExecutionFailure || !strings.Contains(r.Reason, "stopped for the disk: it has ") || !strings.Contains(r.Reason, "workspace.min_free") {
+		t.Errorf("%s because %q", a.Type, r.Reason)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "ran")); err == nil {
+		t.Error("the tool was started")
 	}
 }

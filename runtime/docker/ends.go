@@ -161,6 +161,9 @@ func ended(u runtime.Unit) runtime.Unit {
 // at most. Output at once is older than the record.
 const startSlack = 250 * time.Millisecond
 
+// goCrash is the exit code of a Go program that crashed: its reason stands before a long stack trace.
+const goCrash = 2
+
 // tail returns the last words of the container's last run.
 func (w *watchers) tail(ctx context.Context, c container.InspectResponse, before time.Time) string {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
@@ -172,7 +175,11 @@ func (w *watchers) tail(ctx context.Context, c container.InspectResponse, before
 	case c.RestartCount > 0:
 		since = stamp(instant(c.State.StartedAt).Add(-startSlack))
 	}
-	last, err := w.units.newest(ctx, c.ID, since, logfile.TailLines)
+	lines := logfile.TailLines
+	if c.State.ExitCode == goCrash {
+		lines = logfile.TraceLines
+	}
+	last, err := w.units.newest(ctx, c.ID, since, lines)
 	if err != nil {
 		w.log.Debug("last words not read", "id", c.ID, "error", err)
 	}

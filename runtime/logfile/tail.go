@@ -6,14 +6,19 @@ import (
 	"strings"
 )
 
-// The last words of a unit are at most so many lines and bytes.
+// The last words of a unit are at most so many lines and bytes. A stack trace is looked through for its
+// beginning, and is no part of them.
 const (
-	TailLines = 20
-	tailBytes = 8 << 10
+	TailLines  = 20
+	tailBytes  = 8 << 10
+	TraceLines = 4000
+	traceBytes = 512 << 10
 )
 
 // Tail returns the last words of a text, as UTF-8.
 func Tail(text string) string {
+	same := func(line string) string { return line }
+	text = strings.Join(WithoutTraces(strings.Split(text, "\n"), same), "\n")
 	if over := len(text) - tailBytes; over > 0 {
 		text = text[over:]
 		// It probably begins in the middle of a line.
@@ -41,7 +46,7 @@ func (d Dir) Tail(name string, offset int64) string {
 	if offset > st.Size() {
 		offset = 0 // the log was truncated meanwhile
 	}
-	offset = max(offset, st.Size()-tailBytes-1)
+	offset = max(offset, st.Size()-traceBytes)
 	text, _ := io.ReadAll(io.NewSectionReader(f, offset, st.Size()-offset))
 	return Tail(string(text))
 }

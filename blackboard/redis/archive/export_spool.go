@@ -110,19 +110,38 @@ type spool struct {
 func newSpool() (*spool, error) {
 	f, err := os.CreateTemp("", "sett-export-*")
 	if err != nil {
-		return nil, fmt.Errorf("make temporary file: %w", err)
+		return nil, &SpoolError{err}
 	}
 	if err := os.Remove(f.Name()); err != nil {
 		_ = f.Close()
 		return nil, fmt.Errorf("remove temporary file: %w", err)
 	}
-	return &spool{file: f, lines: NewLineWriter(f)}, nil
+	return &spool{file: f, lines: NewLineWriter(spoolFile{f})}, nil
+}
+
+// SpoolError says that the temporary files of an export, in the directory for such, cannot be written.
+type SpoolError struct{ Err error }
+
+func (e *SpoolError) Error() string { return "write temporary file: " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *SpoolError) Unwrap() error { return e.Err }
+
+// spoolFile is the file of a spool. Its errors are told from those of the export's own file.
+type spoolFile struct{ *os.File }
+
+func (f spoolFile) Write(b []byte) (int, error) {
+	n, err := f.File.Write(b)
+	if err != nil {
+		err = &SpoolError{err}
+	}
+	return n, err
 }
 
 // rewind begins to read the lines that were written.
 func (s *spool) rewind() error {
 	if err := s.lines.out.Flush(); err != nil {
-		return fmt.Errorf("write temporary file: %w", err)
+		return err
 	}
 	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("read temporary file: %w", err)

@@ -27,7 +27,7 @@ func (u *upRun) readConfig() (f *facts, err error) {
 		return nil, err
 	}
 	if fault := c.ObserveBy(at.Lookup); fault != "" {
-		f.notices = append(f.notices, "warning: "+fault)
+		f.settings = append(f.settings, "warning: "+fault)
 	}
 	if o.RedisURL != "" {
 		if err := checkServer(o); err != nil {
@@ -35,11 +35,10 @@ func (u *upRun) readConfig() (f *facts, err error) {
 		}
 		c.Redis.URL, c.Services.Redis.URL = o.RedisURL, o.RedisURL
 	}
-	if f.authority, err = readAuthority(at, c, f.file); err != nil {
-		return nil, err
-	}
-	if o.TakeOver && c.Redis.URL == "" {
-		return nil, role.Fail(role.Usage, errors.New("--take-over: there is no Redis of your own"), "name it with --redis-url URL, SETT_REDIS_URL or redis.url in %s", instance.ConfigName)
+	if c.Redis.URL != "" {
+		if f.authority, err = readAuthority(at, c, f.file); err != nil {
+			return nil, err
+		}
 	}
 	if o.Orchestrator != "" && c.Runtime == config.RuntimeDocker {
 		c.Orchestrator.Run = o.Orchestrator
@@ -48,9 +47,34 @@ func (u *upRun) readConfig() (f *facts, err error) {
 		if c.Redis.URL != "" {
 			return nil, role.Fail(role.Usage, errors.New("--embedded: there is a Redis of your own already"), "leave out redis.url and --redis-url, or --embedded")
 		}
-		c.Services.Redis.Embedded = true
+		c.Services.Redis.Embedded = c.Runtime == config.RuntimeDocker // processes have no other
 	}
 	return f, nil
+}
+
+// staysExternal keeps an instance on the Redis of the user's own that it has, where nothing names a server: a
+// flag or variable that is left out is no reason to begin with an empty blackboard.
+func staysExternal(u *upRun) (err error) {
+	f, c, o := u.facts, u.c, u.options
+	if c.Redis.URL == "" && u.in.Known() && u.in.External && u.in.URL != "" && !o.Embedded && !c.Services.Redis.Embedded {
+		c.Redis.URL, c.Services.Redis.URL = u.in.URL, u.in.URL
+		f.settings = append(f.settings, fmt.Sprintf("the blackboard is on %s, as before; --embedded begins with sett's own", databaseOf(u.in.URL)))
+		if f.authority, err = readAuthority(u.at, c, f.file); err != nil {
+			return err
+		}
+		if l, is := u.launch.(*containerLauncher); is {
+			err = Reachable(l.engine.Endpoint(), c)
+		}
+		return err
+	}
+	if c.Redis.URL != "" {
+		return nil
+	}
+	c.Redis.CAFile = ""
+	if o.TakeOver {
+		return role.Fail(role.Usage, errors.New("--take-over: there is no Redis of your own"), "name it with --redis-url URL, SETT_REDIS_URL or redis.url in %s", instance.ConfigName)
+	}
+	return nil
 }
 
 // gateTime is the time in which the blackboard may tell that it has a type.

@@ -39,6 +39,7 @@ type facts struct {
 	unseen     error          // the units of the former runtime cannot be listed
 	before     *config.Config // the configuration of the running instance
 	address    string         // where sett's own blackboard was and can stay; empty: nowhere
+	settings   []string       // notices about what flags, variables and sett.yml say, or do not say
 	notices    []string       // about programs that cannot be run
 	proxies    []string       // about proxies that the model gateway may not reach
 	engine     *engineFacts   // nil: with processes
@@ -134,6 +135,7 @@ func (u *upRun) look(ctx, images context.Context) error {
 	if err := u.lookAtPrograms(); err != nil {
 		return err
 	}
+	noteRoom(u)
 	u.plan = newPlan(f)
 	if err := lookAtOwner(ctx, u); err != nil {
 		return err

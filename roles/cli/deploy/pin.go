@@ -13,6 +13,7 @@ import (
 	"sett/roles/cli/instance"
 	"sett/roles/cli/pin"
 	"sett/roles/role"
+	"sett/roles/role/store"
 	"sett/roles/role/words"
 	"sett/runtime"
 )
@@ -200,6 +201,9 @@ func (p Pinning) use(r *config.Resolved, t pin.Taken, commands []ownCommand) {
 // the parts of the agent that lead there.
 func (p Pinning) For(a config.Agent, into string) (*config.Resolved, error) {
 	t, err := p.source.Take(p.wants(), into)
+	if store.IsFull(err) {
+		return nil, instance.Full(err, filepath.Dir(filepath.Dir(into))) // into is new, and gone again
+	}
 	if err != nil {
 		return nil, role.Fail(role.Usage, err, "%s", pin.Hint(err))
 	}

@@ -352,7 +352,7 @@ func (p *Plan) noteFirst(f *facts) {
 			p.note(&p.atOnce, "%s", text)
 		}
 	}
-	for _, text := range slices.Concat(f.notices, f.proxies) {
+	for _, text := range slices.Concat(f.settings, f.notices, f.proxies) {
 		p.note(&p.atOnce, "%s", text)
 	}
 	p.notePinned(f)

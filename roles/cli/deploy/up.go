@@ -172,7 +172,11 @@ func (u *upRun) open(ctx context.Context, lock instance.LockFunc) (release func(
 	if u.in, release, err = u.at.ClaimInstance(ctx, u.facts.root, elsewhere, lock); err != nil {
 		return nil, err
 	}
-	if err := u.in.NoteLost(ctx); err != nil {
+	err = staysExternal(u)
+	if err == nil {
+		err = u.in.NoteLost(ctx)
+	}
+	if err != nil {
 		u.in.LetGo(release)
 		return nil, err
 	}

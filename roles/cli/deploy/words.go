@@ -13,6 +13,7 @@ import (
 
 	"sett/roles/cli/logline"
 	"sett/runtime"
+	"sett/runtime/logfile"
 )
 
 // lastLines is how much of a log an error shows.
@@ -32,7 +33,7 @@ func (j *job) failed(ctx context.Context, part, what string, since time.Time) er
 	lines, unread := j.logged(ctx, unit, runtime.LogOptions{Lines: -1, Since: j.began}, every)
 	lines = newestRun(lines, since)
 	if len(lines) == 0 && unread == nil {
-		lines, unread = j.logged(ctx, unit, runtime.LogOptions{Lines: lastLines}, every)
+		lines, unread = j.logged(ctx, unit, runtime.LogOptions{Lines: logfile.TraceLines}, every)
 		lines = lastWords(lines)
 	}
 	if len(lines) == 0 {
@@ -58,7 +59,10 @@ func (j *job) failed(ctx context.Context, part, what string, since time.Time) er
 // have no time, and pass for as old as the line before them, of an earlier start perhaps.
 func lastWords(lines []logline.Line) []logline.Line {
 	for i := len(lines) - 1; i >= 0 && lines[i].Level == ""; i-- {
-		if isError(lines[i]) {
+		switch {
+		case isCrash(lines[i]):
+			return crash(lines, i)
+		case isError(lines[i]):
 			return lines[i:]
 		}
 	}
@@ -76,15 +80,18 @@ func newestRun(lines []logline.Line, since time.Time) []logline.Line {
 			begin = i + 1
 		}
 	}
-	for begin > 0 && begin < len(lines) && lines[begin].Level == "" && !isError(lines[begin]) { // such as a panic of the run before
+	for begin > 0 && begin < len(lines) && lines[begin].Level == "" && !isError(lines[begin]) && !logfile.IsBeforeCrash(lines[begin].Text) { // of the run before
 		begin++
 	}
 	if begin < len(lines) { // else its clock is another one, or it says nothing
 		lines = lines[begin:]
 	}
 	end := lastError(lines)
-	if end < 0 {
+	switch {
+	case end < 0:
 		return last(lines)
+	case isCrash(lines[end]):
+		return last(crash(lines, end))
 	}
 	over := afterError(lines, end)
 	begin = 0
@@ -109,18 +116,35 @@ func lastError(lines []logline.Line) int {
 
 // afterError is the index behind the lines of an error and its hint.
 func afterError(lines []logline.Line, at int) int {
-	for at++; at < len(lines) && lines[at].Level == "" && !isError(lines[at]); at++ {
+	if isCrash(lines[at]) {
+		return at + 1
+	}
+	for at++; at < len(lines) && lines[at].Level == "" && !isError(lines[at]) && !logfile.IsBeforeCrash(lines[at].Text); at++ {
 	}
 	return at
 }
 
 // isError says whether a part of sett ended with this line, and perhaps others after it.
-func isError(l logline.Line) bool { return l.Level == "" && strings.HasPrefix(l.Text, "sett: error: ") }
+func isError(l logline.Line) bool {
+	return l.Level == "" && strings.HasPrefix(l.Text, "sett: error: ") || isCrash(l)
+}
+
+// isCrash says whether a part of sett crashed with this line.
+func isCrash(l logline.Line) bool { return l.Level == "" && logfile.IsCrash(l.Text) }
+
+// crash returns the reason of a crash: its line, and those of Go's runtime just before it.
+func crash(lines []logline.Line, at int) []logline.Line {
+	begin := at
+	for begin > 0 && lines[begin-1].Level == "" && logfile.IsBeforeCrash(lines[begin-1].Text) {
+		begin--
+	}
+	return lines[begin : at+1]
+}
 
 // last returns as many lines as an error shows.
 func last(lines []logline.Line) []logline.Line { return lines[max(0, len(lines)-lastLines):] }
 
-// logged returns lines of a unit's log among these.
+// logged returns lines of a unit's log among these, without stack traces.
 func (j *job) logged(ctx context.Context, unit string, among runtime.LogOptions, wanted func(logline.Line) bool) (lines []logline.Line, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second) // a busy engine is slow
 	defer cancel()
@@ -129,5 +153,6 @@ func (j *job) logged(ctx context.Context, unit string, among runtime.LogOptions,
 			lines = append(lines, l)
 		}
 	})
+	lines = logfile.WithoutTraces(lines, func(l logline.Line) string { return l.Text })
 	return lines, err
 }

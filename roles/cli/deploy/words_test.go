@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -37,6 +38,9 @@ func TestNewestWords(t *testing.T) {
 		return fmt.Sprintf(`{"time":%q,"level":"INFO","msg":%q}`, first.Add(time.Duration(run)*time.Minute).Add(time.Second).Format(time.RFC3339Nano), text)
 	}
 	const a, b, hint = "sett: error: old cause", "sett: error: new cause", "sett: hint: do something"
+	const thread, ulimit, newosproc = "runtime: failed to create new OS thread (have 4 already; errno=11)", "runtime: may need to increase max user processes (ulimit -u)", "fatal error: newosproc"
+	trace := []string{"", "runtime stack:", "runtime: g 1: unexpected return pc", "runtime.throw({0x1, 0x2})", "\t/go/src/runtime/panic.go:1 +0x1", "", "goroutine 1 [running]:", "main.main()", "\t/sett/main.go:1", "", "rax 0x1", "rip 0x2"}
+	crash := append([]string{thread, ulimit, newosproc}, trace...)
 	for name, c := range map[string]struct {
 		log  []string
 		want []string // parts of the lines, in their order
@@ -51,6 +55,12 @@ func TestNewestWords(t *testing.T) {
 		"no time, after an old line":   {[]string{at0(-9, "begins"), b}, []string{b}},
 		"another clock":                {[]string{at0(-9, "begins"), at0(-8, "begins again")}, []string{"begins", "begins again"}},
 		"another's panic, no time":     {[]string{at0(0, "begins"), "panic: old", b}, []string{b}},
+		"a crash":                      {append([]string{at0(0, "begins"), at0(1, "begins again")}, crash...), []string{thread, ulimit, newosproc}},
+		"a crash after a crash":        {slices.Concat(crash, crash, crash), []string{thread, ulimit, newosproc}},
+		"a crash after an error":       {slices.Concat([]string{a, hint}, crash), []string{thread, ulimit, newosproc}},
+		"a crash, and a further run":   {slices.Concat([]string{at0(1, "begins")}, crash, []string{at0(2, "third run")}), []string{thread, ulimit, newosproc}},
+		"an error after a crash":       {slices.Concat(crash, []string{b, hint}), []string{b, hint}},
+		"a panic":                      {append([]string{at0(1, "begins"), "panic: new"}, trace...), []string{"panic: new"}},
 		"an error after another crash": {[]string{at0(0, "begins"), "panic: old", at0(1, "begins again"), b}, []string{"begins again", b}},
 	} {
 		t.Run(name, func(t *testing.T) {

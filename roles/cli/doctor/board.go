@@ -230,6 +230,9 @@ func durable(ctx context.Context, b *instance.Board, subject, address string) []
 		return append(out, warning(subject, "", "%v", err))
 	}
 	set := func(what string) string { return instance.Setting(d, address, what) }
+	if d.Full {
+		out = append(out, problem(subject, set("maxmemory MORE"), "the memory of Redis %s is full (maxmemory), and it refuses every write", d.Version))
+	}
 	switch {
 	case d.AppendOnly == "no":
 		out = append(out, warning(subject, set("appendonly yes"), "Redis %s keeps no append-only file: what was acknowledged since its last snapshot is lost when it ends", d.Version))

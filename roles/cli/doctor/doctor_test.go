@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"sett/roles/cli/instance"
@@ -127,6 +128,20 @@ func TestDoctorJudges(t *testing.T) {
 	}
 	if few, enough := filesLimit(wantFiles-1), filesLimit(wantFiles); few.Status != Warning || enough.Status != OK {
 		t.Errorf("%+v %+v", few, enough)
+	}
+	if few, enough := threadsLimit(60, 1, 105), threadsLimit(106, 1, 105); few.Status != Warning || enough.Status != OK {
+		t.Errorf("%+v %+v", few, enough)
+	}
+	proc := fstest.MapFS{
+		"1/status":  {Data: []byte("Name:\ta\nUid:\t7\t7\t7\t7\nThreads:\t4\n")},
+		"22/status": {Data: []byte("Name:\tb\nUid:\t7\t7\t7\t7\nThreads:\t2\n")},
+		"3/status":  {Data: []byte("Name:\tc\nUid:\t0\t0\t0\t0\nThreads:\t9\n")},
+	}
+	if n, err := threadsOf(proc, 7); n != 6 || err != nil {
+		t.Errorf("%d threads: %v", n, err)
+	}
+	if _, err := threadsOf(fstest.MapFS{}, 7); err == nil {
+		t.Error("threads where nothing tells of them")
 	}
 }
 

@@ -2,11 +2,15 @@ package doctor
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"net"
 	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -67,7 +71,63 @@ func (x *exam) limits(context.Context) []Finding {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
 		return []Finding{warning("", "", "read the limit of open files: %v", err)}
 	}
-	return []Finding{filesLimit(l.Max)}
+	return append([]Finding{filesLimit(l.Max)}, x.threads()...)
+}
+
+// threads compares the threads that this user may have with those that it has. What nobody tells is no finding.
+func (x *exam) threads() []Finding {
+	most, limited := mostThreads()
+	if !limited {
+		return nil
+	}
+	used, err := threadsOf(os.DirFS("/proc"), os.Getuid())
+	if err != nil {
+		return nil
+	}
+	agents := 0
+	if x.sheet.config != nil {
+		agents = len(x.sheet.config.Agents)
+	}
+	return []Finding{threadsLimit(most, used, threadsOfPart*uint64(parts+agents))}
+}
+
+// A part of sett, such as an agent, has about so many threads, and an instance has so many parts besides its agents.
+const threadsOfPart, parts = 15, 5
+
+func threadsLimit(most, used, want uint64) Finding {
+	if most < used+want {
+		return warning("", fmt.Sprintf("ulimit -u %d, before sett up", used+2*want), "this user may have %d threads and has %d; a clan needs about %d more", most, used, want)
+	}
+	return fine("", "enough threads for a clan")
+}
+
+// threadsOf counts the threads of a user.
+func threadsOf(proc fs.FS, uid int) (n uint64, err error) {
+	all, err := fs.Glob(proc, "[0-9]*/status")
+	if err != nil || len(all) == 0 {
+		return 0, errors.Join(err, fs.ErrNotExist)
+	}
+	for _, name := range all {
+		status, err := fs.ReadFile(proc, name)
+		if err != nil {
+			continue // it has ended
+		}
+		var own bool
+		var threads uint64
+		for line := range strings.Lines(string(status)) {
+			switch f := strings.Fields(line); {
+			case len(f) < 2:
+			case f[0] == "Uid:":
+				own = f[1] == strconv.Itoa(uid)
+			case f[0] == "Threads:":
+				threads, _ = strconv.ParseUint(f[1], 10, 64)
+			}
+		}
+		if own {
+			n += threads
+		}
+	}
+	return n, nil
 }
 
 // wantFiles is how many open files suffice for clans of hundreds of agents.

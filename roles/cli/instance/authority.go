@@ -91,6 +91,8 @@ func Remedy(err error) string {
 		return "give that server a certificate for servers, signed by a CA"
 	case redis.RefusedPlain:
 		return "that server speaks no TLS at this port: redis:// in place of rediss://, or its other port"
+	case redis.RefusedTLS:
+		return "that server speaks TLS at this port: rediss:// in place of redis://, or its other port"
 	case redis.RefusedClient:
 		return "that server wants a certificate of its clients, and Sett has none: tls-auth-clients no, there"
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"sett/blackboard"
@@ -19,6 +20,9 @@ import (
 // wrote. It calls broken once for each record that is missing or corrupt.
 func Export(ctx context.Context, t *term.Terminal, b *instance.Board, w io.Writer, goal string, broken func(error)) (string, error) {
 	got, err := archive.Export(ctx, b.Archive, w, archive.ExportOptions{Goal: goal, Progress: progress(t, "exporting"), Broken: broken})
+	if spool := (*archive.SpoolError)(nil); errors.As(err, &spool) {
+		err = instance.Full(err, os.TempDir())
+	}
 	return amount(got), err
 }
 

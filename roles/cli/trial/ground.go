@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -43,6 +44,14 @@ func newGround(below, prefix string, keep bool) (g ground, err error) {
 		return ground{}, errors.Join(err, store.RemoveAll(g.dir))
 	}
 	return g, nil
+}
+
+// noGround is the error about a directory that cannot be made for a trial.
+func noGround(t *Trial, err error) error {
+	if store.IsFull(err) {
+		return instance.Full(err, cmp.Or(t.Below, os.TempDir()))
+	}
+	return role.Fail(role.Environment, err, "")
 }
 
 // locked is the instance of the command's lock, and of the mark of its tool's processes.

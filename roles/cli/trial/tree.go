@@ -42,7 +42,7 @@ func (t *Trial) settle(ctx context.Context) (err error) {
 		err = os.Mkdir(t.place.dir, 0o700)
 	}
 	if err != nil {
-		return role.Fail(role.Environment, fmt.Errorf("make a place for the tool: %w", err), "")
+		return noGround(t, fmt.Errorf("make a place for the tool: %w", err))
 	}
 	if t.place.dir != "" {
 		return nil

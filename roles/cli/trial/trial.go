@@ -136,7 +136,7 @@ func (t *Trial) Report() Report { return t.report }
 func (t *Trial) takeOwn() (drop func(), err error) {
 	g, err := newGround(t.Below, "sett-try-pin-", false)
 	if err != nil {
-		return nil, role.Fail(role.Environment, fmt.Errorf("pin programs: %w", err), "")
+		return nil, noGround(t, fmt.Errorf("pin programs: %w", err))
 	}
 	drop = func() {
 		_ = pin.Remove(g.dir)

@@ -82,8 +82,8 @@ func standing(info fs.FileInfo, err error) error {
 	return nil
 }
 
-// ErrNoTree says that a tool has taken its own working directory away.
-var ErrNoTree = errors.New("the tool has removed its working directory, with all its changes")
+// ErrNoTree says that a tool's working directory is not where it was. The tool, or anybody else, took it away.
+var ErrNoTree = errors.New("its working directory is gone, with all its changes")
 
 // Make makes the directories of the place. They belong to the owner of the store.
 func (t *Tree) Make() error {

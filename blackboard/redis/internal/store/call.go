@@ -163,6 +163,9 @@ func readReply(res rueidis.RedisResult) (Reply, error) {
 	return Reply{Status: status, Rest: rest[1:]}, err
 }
 
+// connecting is the name of the call that makes the first connection.
+const connecting = "connect"
+
 // Retry calls f until it succeeds, fails for a reason that will not pass, or the
 // bounds are reached.
 func (c *Conn) Retry(ctx context.Context, what string, f func(context.Context) error) error {
@@ -202,7 +205,11 @@ func (c *Conn) retry(ctx context.Context, what string, limit time.Duration, f fu
 				return fmt.Errorf("%s: %w: %w", what, blackboard.ErrUnavailable, denied)
 			}
 			if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-				err = fmt.Errorf("no answer within %s", limit) // Go's words for it are no user's
+				missing := "answer"
+				if what == connecting {
+					missing = "connection" // which takes several answers
+				}
+				err = fmt.Errorf("no %s within %s", missing, limit) // Go's words for it are no user's
 			}
 			if errors.Is(err, errUnconfirmed) {
 				return fmt.Errorf("%s: %s: %w", what, c.Addr, err)

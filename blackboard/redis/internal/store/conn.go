@@ -96,7 +96,7 @@ func Open(ctx context.Context, o Options) (*Conn, error) {
 		return nil
 	}
 	var instance map[string]string
-	err = c.Retry(ctx, "connect", func(ctx context.Context) error {
+	err = c.Retry(ctx, connecting, func(ctx context.Context) error {
 		client, hash, err := dial(ctx, opt, c.Keys.Instance())
 		if client == nil || (err != nil && c.NoWrites(err) == nil) { // a server without room on its disk refuses PING, too
 			if client != nil {
@@ -113,6 +113,9 @@ func Open(ctx context.Context, o Options) (*Conn, error) {
 		}
 		if lacks := (*blackboard.CommandError)(nil); errors.As(err, &lacks) {
 			return nil, lacks
+		}
+		if opt.TLSConfig == nil && speaksTLS(ctx, opt) {
+			err = fmt.Errorf("%w: %w", err, errTLS)
 		}
 		if !errors.Is(err, blackboard.ErrUnavailable) {
 			err = fmt.Errorf("connect to %s: %w", c.Addr, err)

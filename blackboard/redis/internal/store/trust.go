@@ -99,6 +99,24 @@ func authorities(file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
+// errTLS says that a server without TLS in its URL wants it.
+var errTLS = errors.New("that server speaks TLS at this port")
+
+// speaksTLS says whether a server answers in TLS where it did not without. Nothing else is said to it.
+func speaksTLS(ctx context.Context, opt rueidis.ClientOption) bool {
+	ctx, cancel := context.WithTimeout(ctx, opt.Dialer.Timeout)
+	defer cancel()
+	plain := net.Dialer{Timeout: opt.Dialer.Timeout}
+	at, err := plain.DialContext(ctx, "tcp", opt.InitAddress[0])
+	if err != nil {
+		return false
+	}
+	defer at.Close()
+	err = tls.Client(at, &tls.Config{InsecureSkipVerify: true}).HandshakeContext(ctx) //nolint:gosec // nobody is trusted: the connection is closed
+	var alert tls.AlertError
+	return err == nil || errors.As(err, &alert)
+}
+
 // Refusal is the kind of a server's refusal, or of ours to trust it. It does not pass by itself.
 type Refusal string
 
@@ -113,6 +131,7 @@ const (
 	RefusedDate      Refusal = "date"      // its certificate has expired, or is not valid yet
 	RefusedOther     Refusal = "other"     // its certificate, for another reason
 	RefusedPlain     Refusal = "plain"     // it speaks no TLS
+	RefusedTLS       Refusal = "tls"       // it speaks TLS alone, and was spoken to without
 	RefusedClient    Refusal = "client"    // it wants a certificate of its clients
 )
 
@@ -140,6 +159,8 @@ func RefusalOf(err error) Refusal {
 		return RefusedOther
 	case errors.As(err, &plain):
 		return RefusedPlain
+	case errors.Is(err, errTLS):
+		return RefusedTLS
 	case errors.As(err, &alert) && (uint8(alert) == alertCertificateRequired || uint8(alert) == alertBadCertificate || uint8(alert) == alertHandshakeFailure):
 		return RefusedClient
 	case errors.As(err, &server):
