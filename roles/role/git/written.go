@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -176,7 +175,7 @@ func sameBlob(tree, file string, info fs.FileInfo, blob string, sizes map[string
 	if !known {
 		return false
 	}
-	var sum hash.Hash = sha1.New() //nolint:gosec // git's own names of objects
+	sum := sha1.New() //nolint:gosec // git's own names of objects
 	if len(blob) == 2*sha256.Size {
 		sum = sha256.New()
 	}
