@@ -18,7 +18,7 @@ func (t *Terminal) Confirm(question, flag string) (bool, error) {
 	if !role.IsTerminal(t.Stdin) {
 		return false, nobody
 	}
-	if err := ask(t, question + " [y/N] "); err != nil { // shown even with --quiet
+	if err := ask(t, question+" [y/N] "); err != nil { // shown even with --quiet
 		return false, err
 	}
 	in, _ := t.Stdin.(*os.File)
