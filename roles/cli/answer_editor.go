@@ -30,7 +30,7 @@ func (d *draft) discard() {
 	}
 }
 
-// read reads what the editor left.
+// read reads the text that the editor left.
 func (d *draft) read() (typed bool, err error) {
 	raw, err := os.ReadFile(d.file)
 	d.text = withoutComments(string(raw))
@@ -51,7 +51,7 @@ func typedIn(text, template string) bool {
 	return false
 }
 
-// keep leaves what was typed in its file and adds the file's name to the error. Without a text
+// keep leaves the text in its file and adds the file's name to the error. Without a text
 // the file stays as the editor left it: all that was typed begins with #.
 func (d *draft) keep(err error) error {
 	if d == nil {

@@ -8,7 +8,7 @@ import (
 	"sett/roles/role"
 )
 
-// LeftInModules says that a result lacks what its tool changed in submodules; empty: it changed nothing there.
+// LeftInModules says that a result lacks changes of its tool in submodules; empty: there are none.
 func LeftInModules(a blackboard.Artefact) string {
 	var m struct {
 		Changed []string `json:"changed_submodules"`

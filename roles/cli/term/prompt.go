@@ -106,8 +106,8 @@ func (p *Typist) lines(ctx context.Context) (string, error) {
 	return text, nil
 }
 
-// ask shows a prompt. What was typed before it answers nothing, so that it is dropped: whoever
-// typed it had not seen what is asked.
+// ask shows a prompt. Input of before answers nothing, so that it is dropped: it was typed
+// when nobody had seen the question.
 func ask(t *Terminal, prompt string) error {
 	if forget(t.Stdin) {
 		prompt = "sett: what you typed before this question was dropped\n" + prompt
@@ -147,7 +147,7 @@ func readLine(ctx context.Context, from *os.File) (string, error) {
 	return line, nil
 }
 
-// forget drops what was typed on a terminal and not read, and says whether a line was among
+// forget drops the input of a terminal that was not read, and says whether a line was among
 // it. Any other input keeps all.
 func forget(from io.Reader) (said bool) {
 	f, ok := from.(*os.File)
