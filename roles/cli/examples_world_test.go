@@ -317,19 +317,28 @@ func (w *world) perform(dir, typed string, st staged) {
 	}
 }
 
-// atTerminal gives a command a terminal, on which something is typed already.
+// atTerminal gives a command a terminal, on which something is typed as soon as it asks.
 func (w *world) atTerminal(cmd *exec.Cmd, typed string, said io.Writer) (done func()) {
 	w.Helper()
 	master, tty, err := pty.Open()
 	w.must(err)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	_, err = master.WriteString(typed)
-	w.must(err)
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		_, _ = io.Copy(said, master)
+		seen := ""
+		for buf := make([]byte, 4096); ; {
+			n, err := master.Read(buf)
+			_, _ = said.Write(buf[:n])
+			if seen += string(buf[:n]); typed != "" && strings.HasSuffix(seen, "[y/N] ") {
+				_, _ = master.WriteString(typed)
+				typed = ""
+			}
+			if err != nil {
+				return
+			}
+		}
 	}()
 	return func() {
 		_ = tty.Close()

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/creack/pty"
@@ -22,15 +23,22 @@ func TestToolOnATerminal(t *testing.T) {
 	defer master.Close()
 	defer tty.Close()
 	s.stdin = tty
-	for _, typed := range []string{"n\n", "\n", "\x04"} {
-		_, err = master.WriteString(typed)
+	approve := func(typed string) error {
+		c := s.start("approve", held)
+		s.Until("it asks", func() bool { return strings.HasSuffix(c.err.String(), "[y/N] ") })
+		_, err := master.WriteString(typed)
 		s.Must(err)
-		s.refuses(role.Usage, refused, "approve", held)
+		return c.wait()
 	}
-	_, err = master.WriteString("yes\n")
-	s.Must(err)
-	stdout, _, err := s.run("approve", held)
-	if err != nil || stdout != blackboard.GateReviewID(held)+"\n" {
-		t.Errorf("confirmed: %q, %v", stdout, err)
+	for _, typed := range []string{"n\n", "\n", "\x04"} {
+		if err := approve(typed); role.CodeOf(err) != role.Usage || !strings.Contains(err.Error(), refused) {
+			t.Errorf("%q: %v", typed, err)
+		}
+	}
+	if err := approve("yes\n"); err != nil {
+		t.Errorf("confirmed: %v", err)
+	}
+	if a, err := s.board.Records.Artefact(t.Context(), blackboard.GateReviewID(held)); err != nil {
+		t.Errorf("confirmed: %+v, %v", a, err)
 	}
 }

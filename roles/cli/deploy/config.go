@@ -39,6 +39,8 @@ func (u *upRun) readConfig() (f *facts, err error) {
 		if f.authority, err = readAuthority(at, c, f.file); err != nil {
 			return nil, err
 		}
+	} else if o.TakeOver {
+		return nil, role.Fail(role.Usage, errors.New("--take-over: there is no Redis of your own"), "name it with --redis-url URL, SETT_REDIS_URL or redis.url in %s", instance.ConfigName)
 	}
 	if o.Orchestrator != "" && c.Runtime == config.RuntimeDocker {
 		c.Orchestrator.Run = o.Orchestrator
@@ -52,11 +54,11 @@ func (u *upRun) readConfig() (f *facts, err error) {
 	return f, nil
 }
 
-// staysExternal keeps an instance on the Redis of the user's own that it has, where nothing names a server: a
-// flag or variable that is left out is no reason to begin with an empty blackboard.
+// staysExternal keeps an instance on the Redis of the user's own with which it was up last, where nothing names a
+// server: a flag or variable that is left out is no reason to begin with an empty blackboard.
 func staysExternal(u *upRun) (err error) {
 	f, c, o := u.facts, u.c, u.options
-	if c.Redis.URL == "" && u.in.Known() && u.in.External && u.in.URL != "" && !o.Embedded && !c.Services.Redis.Embedded {
+	if c.Redis.URL == "" && u.in.Known() && u.in.External && upAt(u.in) == boardOf(u.in.State) && !o.Embedded && !c.Services.Redis.Embedded {
 		c.Redis.URL, c.Services.Redis.URL = u.in.URL, u.in.URL
 		f.settings = append(f.settings, fmt.Sprintf("the blackboard is on %s, as before; --embedded begins with sett's own", databaseOf(u.in.URL)))
 		if f.authority, err = readAuthority(u.at, c, f.file); err != nil {
@@ -67,12 +69,8 @@ func staysExternal(u *upRun) (err error) {
 		}
 		return err
 	}
-	if c.Redis.URL != "" {
-		return nil
-	}
-	c.Redis.CAFile = ""
-	if o.TakeOver {
-		return role.Fail(role.Usage, errors.New("--take-over: there is no Redis of your own"), "name it with --redis-url URL, SETT_REDIS_URL or redis.url in %s", instance.ConfigName)
+	if c.Redis.URL == "" {
+		c.Redis.CAFile = ""
 	}
 	return nil
 }
