@@ -195,7 +195,7 @@ func TestTLS(t *testing.T) {
 		"another name": {store.Options{URL: strings.Replace(u, "127.0.0.1", "localhost", 1), CAFile: cert}, RefusedName},
 		"no file":      {store.Options{URL: u, CAFile: cert + ".pem"}, RefusedCAFile}, "a password": {store.Options{URL: strings.Replace(u, "secret", "old", 1), CAFile: cert}, RefusedLogin},
 	} {
-		c.o.Instance, c.o.Retries = "test", -1
+		c.o.Instance, c.o.Retries, c.o.Timeout = "test", -1, 30*time.Second // a busy machine is slow
 		if _, err := Open(ctx, c.o); RefusalOf(err) != c.want {
 			t.Errorf("%s: %v (%s), want %s", name, err, RefusalOf(err), c.want)
 		}
