@@ -84,7 +84,7 @@ func TestKilledContainers(t *testing.T) {
 	id := question(t, e)
 	killAll(mainProcesses(t, r))
 	must("answer", id, "Green.")
-	must("wait", "@last", "--timeout", "60s")
+	must("wait", "@last", "--timeout", "180s")
 
 	// The more often it ends, the longer the engine waits.
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)

@@ -302,26 +302,34 @@ func (in *instance) signal(name string, s syscall.Signal) {
 
 // shoot kills a unit from any goroutine.
 func (in *instance) shoot(name string) {
-	u, ok := in.running(name)
-	// What has just begun may be at work before the engine says that it runs.
-	for began := time.Now(); !ok && time.Since(began) < enough; u, ok = in.running(name) {
+	u, pid := in.process(name)
+	// What has just begun may be at work before the engine says that it runs, or as which process.
+	for began := time.Now(); pid <= 0 && time.Since(began) < enough; u, pid = in.process(name) {
 		<-again(began)
 	}
-	if !ok {
+	if pid <= 0 {
 		in.t.Errorf("kill %s: it does not run", name)
 		return
 	}
-	pid := in.at.pid(u) // a container that runs again keeps its id
 	if err := in.at.kill(u); err != nil {
 		in.t.Errorf("kill %s: %v", name, err)
 	}
 	// A killed process may be seen for a moment more.
 	for began := time.Now(); time.Since(began) < enough; <-again(began) {
-		if now, ok := in.running(name); !ok || now.ID != u.ID || in.at.pid(now) != pid {
+		if now, at := in.process(name); now.ID != u.ID || at != pid { // a container that runs again keeps its id
 			return
 		}
 	}
 	in.t.Errorf("kill %s: process %d still runs after %s", name, pid, enough)
+}
+
+// process returns a unit that runs and its process; 0: there is none.
+func (in *instance) process(name string) (runtime.Unit, int) {
+	u, ok := in.running(name)
+	if !ok {
+		return u, 0
+	}
+	return u, in.at.pid(u)
 }
 
 // running returns a unit that runs.
