@@ -185,7 +185,7 @@ func TestWhyRejectedAndCancelledGoal(t *testing.T) {
 	goal := s.Goal("the goal")
 	claim, plan := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Plan", Payload: "a plan"})
 	s.Complete(claim)
-	review := s.byPerson("bert", blackboard.Review, "Review", "too long", "", goal, plan)
+	review := s.byPerson("bert", blackboard.Review, "Review", "too long", "", goal, plan, goal)
 	review.ID = blackboard.GateReviewID(plan)
 	rejected, err := s.board.People.Reject(ctx, plan, review, "bert")
 	s.Must(err)
@@ -198,6 +198,10 @@ func TestWhyRejectedAndCancelledGoal(t *testing.T) {
 	}
 	if v := s.why(review.ID); !slices.Equal(wayOf(v), []string{">" + goal, "artefact>" + plan, "artefact>" + review.ID}) {
 		t.Errorf("the way to the review is %v", wayOf(v))
+	}
+	last := s.why(review.ID).Steps[2]
+	if i := slices.IndexFunc(last.Sources, func(b view.Brief) bool { return b.ID == goal }); i < 0 || last.Sources[i].By != "ann" {
+		t.Errorf("the goal among the sources: %+v", last.Sources)
 	}
 	failure := s.byPerson("emil", blackboard.Failure, blackboard.TypeCancelled, `{"reason":"not needed"}`, "", goal, goal)
 	s.Must(s.board.People.CancelWorkflow(ctx, goal, failure, "emil", "not needed"))

@@ -136,4 +136,7 @@ func TestInterpolationIsTold(t *testing.T) {
 	if told(f) || told(planned(t, planOne)) {
 		t.Error("it is told for nothing")
 	}
+	if p := newPlan(planned(t, yml)); told(planned(t, yml)) || !p.tells {
+		t.Error("a first start is told what was before it, or the second will be")
+	}
 }

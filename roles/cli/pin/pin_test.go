@@ -316,7 +316,8 @@ func TestReads(t *testing.T) {
 		{"agents/review.sh", []string{"timeout", "60", "agents/review.sh"}}, {"agents/review.sh", []string{"sh", "-c", "exec './agents/review.sh' x"}},
 		{"agents/lib.sh", []string{"sh", "-c", ". agents/lib.sh"}}, {"agents/review.sh", []string{"sh", "-c", "exec /workspace/agents/review.sh"}},
 		{"", []string{"agents/review.sh", "make", "agents/review.sh"}}, {"", []string{"sh", "agents/review.sh", "make"}}, {"", []string{"cat", "agents/lib.sh"}}, {"", []string{"sh", "-n", "agents/review.sh"}},
-		{"", []string{"sh", "-c", `. "$SETT_PIN/agents/review.sh"`}}, {"", []string{"/app/run"}}, {"", []string{"git", "commit", "-m", "make"}}, {"", nil},
+		{"", []string{"sh", "-c", `. "$SETT_PIN/agents/review.sh"`}}, {"", []string{"/app/run"}},
+		{"", []string{"shellcheck", "agents/review.sh"}}, {"", []string{"env", "A=b", "grep", "-c", "hi", "agents/review.sh"}}, {"agents/review.sh", []string{"xargs", "agents/review.sh"}}, {"", []string{"git", "commit", "-m", "make"}}, {"", nil},
 	} {
 		if got := s.Reads(c.command, "/workspace"); got != c.want {
 			t.Errorf("%q: %q, want %q", c.command, got, c.want)

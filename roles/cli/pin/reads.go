@@ -17,6 +17,12 @@ var readers = []string{
 	"mvn", "ninja", "nox", "npm", "npx", "pdm", "pipenv", "pnpm", "poetry", "pytest", "rake", "sbt", "task", "tox", "uv", "uvx", "yarn",
 }
 
+// lookers read the files that they are given, and run none of them.
+var lookers = []string{
+	"cat", "clang-format", "cmp", "codespell", "cppcheck", "diff", "egrep", "fgrep", "file", "flake8", "grep", "hadolint", "head", "jq", "md5sum", "pylint", "rg", "ruff",
+	"sha1sum", "sha256sum", "sha512sum", "shellcheck", "shfmt", "stat", "tail", "wc", "yamllint",
+}
+
 // Reads names the part of a command that runs files of the working tree which are not
 // pinned; empty: none is known. root is the tree as commands see it.
 func (s Source) Reads(command []string, root string) string {
@@ -49,8 +55,11 @@ func (s Source) Reads(command []string, root string) string {
 	return ""
 }
 
-// onlyChecks says whether a command has an interpreter read a file without running it.
+// onlyChecks says whether a command reads its files without running them.
 func onlyChecks(command []string) bool {
+	if slices.Contains(lookers, path.Base(command[0])) {
+		return true
+	}
 	if len(command) < 2 {
 		return false
 	}

@@ -140,19 +140,31 @@ func (r *whyReader) step(at link) (Step, error) {
 	if a == nil {
 		return s, nil
 	}
-	of := view.BriefOf(a)
-	if a.ID == a.WorkflowID {
-		if err := r.posted(&of); err != nil {
-			return s, err
-		}
+	of, err := r.brief(a)
+	if err != nil {
+		return s, err
 	}
 	s.Artefact, s.Gate = &of, r.gate(a)
 	for _, id := range a.SourceArtefacts {
 		if source := r.artefacts[id]; source != nil && id != target {
-			s.Sources = append(s.Sources, view.BriefOf(source))
+			from, err := r.brief(source)
+			if err != nil {
+				return s, err
+			}
+			s.Sources = append(s.Sources, from)
 		}
 	}
 	return s, nil
+}
+
+// brief is an artefact in brief; a goal's names the person that posted it.
+func (r *whyReader) brief(a *blackboard.Outline) (view.Brief, error) {
+	of := view.BriefOf(a)
+	if a.ID != a.WorkflowID {
+		return of, nil
+	}
+	err := r.posted(&of)
+	return of, err
 }
 
 func (r *whyReader) gate(a *blackboard.Outline) *view.Gate {
