@@ -22,8 +22,12 @@ func (b Build) Name() string {
 	return fmt.Sprintf("%s (commit %s, build %s)", b.Version, from, ownBuild())
 }
 
-// ownBuild is the build of the running program.
+// ownBuild is the build of the running program. Its path may lead to a newer one by now.
 var ownBuild = sync.OnceValue(func() string {
+	const running = "/proc/self/exe" // of Linux
+	if _, err := os.Stat(running); err == nil {
+		return buildOf(running)
+	}
 	path, err := os.Executable()
 	if err != nil {
 		return unknown

@@ -1,9 +1,12 @@
 package role
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -33,6 +36,37 @@ func TestBuildOf(t *testing.T) {
 	}
 	if got := buildOf(filepath.Join(t.TempDir(), "none")); got != "unknown" {
 		t.Error(got)
+	}
+}
+
+// TestBuildOfReplaced: a program whose file was replaced while it runs is the build that it was.
+func TestBuildOfReplaced(t *testing.T) {
+	const replace = "SETT_TEST_REPLACE"
+	if other := os.Getenv(replace); other != "" {
+		own, err := os.Executable()
+		if err == nil {
+			err = os.Rename(other, own)
+		}
+		fmt.Println(ownBuild(), err)
+		return
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux has the file of a running program after it was replaced")
+	}
+	dir := t.TempDir()
+	program, other := filepath.Join(dir, "program"), filepath.Join(dir, "other")
+	text, err := os.ReadFile(os.Args[0])
+	if err == nil {
+		err = errors.Join(os.WriteFile(program, text, 0o700), os.WriteFile(other, []byte("another build"), 0o700))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, "-test.run", "^TestBuildOfReplaced$")
+	cmd.Env = append(os.Environ(), replace+"="+other)
+	out, err := cmd.CombinedOutput()
+	if want := buildOf(os.Args[0]) + " <nil>\n"; err != nil || !strings.HasPrefix(string(out), want) {
+		t.Errorf("%v: %s, want %s", err, out, want)
 	}
 }
 

@@ -174,12 +174,9 @@ func (r *Runtime) pruneLogs(name string) {
 }
 
 func (r *Runtime) command(s runtime.Spec, m mark) (*exec.Cmd, error) {
-	exe := r.exe
-	if exe == "" {
-		var err error
-		if exe, err = os.Executable(); err != nil {
-			return nil, fmt.Errorf("find executable: %w", err)
-		}
+	exe, err := r.program()
+	if err != nil {
+		return nil, err
 	}
 	cmd := exec.Command(exe, s.Args...)
 	cmd.Args[0] = m.argument()
@@ -195,6 +192,27 @@ func (r *Runtime) command(s runtime.Spec, m mark) (*exec.Cmd, error) {
 	cmd.Env = append(cmd.Env, MarkerEnv+"="+m.marker(), logfile.OwnEnv+"="+r.logs().Path(s.Name))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return cmd, nil
+}
+
+// program is the file that units run. Where it is this process's own, and was replaced or removed since, units
+// run what this process runs: no version starts parts of another one.
+func (r *Runtime) program() (string, error) {
+	own, err := os.Executable()
+	switch {
+	case r.exe != "" && (err != nil || r.exe != own):
+		return r.exe, nil
+	case err != nil:
+		return "", fmt.Errorf("find executable: %w", err)
+	}
+	const running = "/proc/self/exe" // of Linux; in the child before it runs another program, too
+	now, err := os.Stat(running)
+	if err != nil {
+		return own, nil
+	}
+	if there, err := os.Stat(own); err == nil && os.SameFile(there, now) {
+		return own, nil
+	}
+	return running, nil
 }
 
 // kill kills all processes of this start of the unit.

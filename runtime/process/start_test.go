@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -183,5 +184,38 @@ func TestStartRotatesALongLog(t *testing.T) {
 	st, err := os.Stat(r.logs().OldPath("x"))
 	if err != nil || st.Size() != logfile.Full+int64(len("last words\n")) {
 		t.Errorf("old log %+v, %v", st, err)
+	}
+}
+
+// TestStartAfterUpgrade: the file of a program that starts units is replaced, as an upgrade does, or removed. It starts
+// the program that it is, and none of the new version.
+func TestStartAfterUpgrade(t *testing.T) {
+	text, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, replaced := range []bool{true, false} {
+		r, dir := newRuntime(t, stateDir(t)), t.TempDir()
+		program, kept, other := filepath.Join(dir, "program"), filepath.Join(dir, "kept"), ""
+		err := errors.Join(os.WriteFile(program, text, 0o700), os.Link(program, kept))
+		if replaced {
+			other = filepath.Join(dir, "other")
+			err = errors.Join(err, os.WriteFile(other, []byte("#!/bin/false\n"), 0o700))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(program, "replaced", r.dir, other)
+		cmd.Env = []string{helperEnv + "=1"}
+		out, err := cmd.CombinedOutput()
+		id, said, _ := strings.Cut(string(out), " ")
+		if err != nil || said != "<nil>\n" {
+			t.Fatalf("%v: %s", err, out)
+		}
+		runs, err := os.Stat("/proc/" + id + "/exe")
+		was, _ := os.Stat(kept)
+		if err != nil || !os.SameFile(runs, was) {
+			t.Errorf("replaced %t: %v; it runs another program", replaced, err)
+		}
 	}
 }
