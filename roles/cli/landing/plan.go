@@ -46,10 +46,10 @@ type Plan struct {
 	as    string              // the user, for new commits
 	unrun map[string][]string // files, by the filter that is not run for them
 	git   string              // the beginning of a command for git in the working tree
-	gone  []string            // submodules that the branch has no more
-	short string              // the result's name, for people
-	cut   *git.Cut            // a landing that was cut off in the working tree; nil: none was
-	repo  git.Repository      // the user's
+	moved git.Moved
+	short string         // the result's name, for people
+	cut   *git.Cut       // a landing that was cut off in the working tree; nil: none was
+	repo  git.Repository // the user's
 	in    *instance.Instance
 }
 
@@ -267,7 +267,8 @@ func (l *looker) content(ctx context.Context) (err error) {
 		return err
 	}
 	l.Undo = l.undo()
-	l.Modules, l.gone, err = git.MovedModules(ctx, l.both, from, l.To)
+	l.moved, err = git.MovedModules(ctx, l.both, from, l.To)
+	l.Modules = l.moved.Modules
 	return err
 }
 
