@@ -284,6 +284,15 @@ function followOwn() {
   } });
 }
 
+// decoded is a part of the address; one that a person typed may be no code.
+function decoded(s) {
+  try {
+    return decodeURIComponent(s);
+  } catch {
+    return s;
+  }
+}
+
 // route shows what the address says.
 function route(quietly) {
   const before = page.params;
@@ -292,7 +301,7 @@ function route(quietly) {
   const view = Object.hasOwn(views, name) ? views[name] : views.now;
   const known = page.path !== undefined, moved = page.path !== (path || 'now');
   page.view = view;
-  page.id = id ? decodeURIComponent(id) : '';
+  page.id = decoded(id || '');
   page.path = path || 'now';
   page.params = new URLSearchParams(query || '');
   page.problem = null;

@@ -2,9 +2,10 @@
 // what they say and leaves everything else as it stands, with its focus. A text is only
 // ever a text: no function here reads markup.
 
-export const h = (tag, attrs, ...kids) => ({
-  tag, attrs: attrs || {}, kids: kids.flat(Infinity).filter((k) => k !== null && k !== undefined && k !== false && k !== ''),
-});
+// children are all that is wanted of a list, which may have lists and places for nothing in it.
+const children = (all) => all.flat(Infinity).filter((k) => k !== null && k !== undefined && k !== false && k !== '');
+
+export const h = (tag, attrs, ...kids) => ({ tag, attrs: attrs || {}, kids: children(kids) });
 
 // spoken are the words of an element for a screen reader: without ages, which change each second, and without buttons.
 function spoken(k) {
@@ -18,7 +19,9 @@ function spoken(k) {
 const seen = (s) => s.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (c) => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
 
 // render makes the children of an element what is wanted.
-export function render(parent, wanted) {
+export const render = (parent, wanted) => bring(parent, children(wanted));
+
+function bring(parent, wanted) {
   const keyed = new Map();
   for (const n of parent.childNodes) if (n.settKey !== undefined) keyed.set(n.settKey, n);
   const wants = keyed.size ? new Set(wanted.map((w) => w.attrs?.key)) : null;
@@ -42,7 +45,7 @@ export function render(parent, wanted) {
     if (node !== at) parent.insertBefore(node, at);
     if (typeof want === 'object' && !(want instanceof Node)) {
       attributes(node, want.attrs);
-      render(node, want.kids);
+      bring(node, want.kids);
       if (node.localName === 'select' && want.attrs.value !== undefined) node.value = want.attrs.value;
     }
     at = node.nextSibling;
