@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -73,9 +74,14 @@ func (s *stage) everything() (all []string) {
 // types types the part of a hint that is a command.
 func (s *stage) types(command string) error {
 	cmd := exec.Command("sh", "-c", command)
-	cmd.Dir = s.root
-	_, err := cmd.CombinedOutput()
-	return err
+	cmd.Dir, cmd.Env = s.root, os.Environ()
+	for name, value := range s.vars {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", command, err, out)
+	}
+	return nil
 }
 
 // A submodule that is checked out is in the way of files in its place, and nothing of it is lost: git makes room where
