@@ -51,7 +51,7 @@ Examples:
 
 // Run lands the result.
 func (c *landCmd) Run(a *app) error {
-	r, _, in, done, err := resultOf(a, c.ID)
+	r, f, in, done, err := resultOf(a, c.ID)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (c *landCmd) Run(a *app) error {
 	if r.Goal.ID != "" && r.Goal.Status != blackboard.WorkflowAchieved {
 		a.Sayf("sett: note: goal %s is %s; this is its %s\n", words.Short(r.Goal.ID), r.Goal.Status, r.Name())
 	}
-	p, err := landing.Look(a.ctx, a.at, in, r, c.Onto, c.way())
+	p, err := f.Look(a.ctx, a.at, in, r, c.Onto, c.way())
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 // Clean makes a text safe to show within a line. Control characters could move the
 // cursor or forge lines, others reorder text, and invisible ones make texts that differ
 // look alike: Clean writes them as \x1b, \n or \u202e. It does not change a clean text.
+// roles/cli/ui/page/dom.js has the same for the page; testdata/clean.json has cases of both.
 func Clean(s string) string { return sanitise(s, "") }
 
 // CleanText is Clean for texts of several lines: line feeds and tabs stay.

@@ -48,6 +48,9 @@ func (l *looker) free(ctx context.Context) error {
 	if len(files) == 0 {
 		return l.overlooked(ctx)
 	}
+	if err := l.repositories(ctx, files); err != nil {
+		return err
+	}
 	if l.From != "" {
 		unread, filters, err := git.Unread(ctx, l.both, l.Directory, l.From, l.filters, files)
 		switch {

@@ -46,10 +46,10 @@ type Plan struct {
 	as    string              // the user, for new commits
 	unrun map[string][]string // files, by the filter that is not run for them
 	git   string              // the beginning of a command for git in the working tree
-	gone  []string            // submodules that the branch has no more
-	short string              // the result's name, for people
-	cut   *git.Cut            // a landing that was cut off in the working tree; nil: none was
-	repo  git.Repository      // the user's
+	moved git.Moved
+	short string         // the result's name, for people
+	cut   *git.Cut       // a landing that was cut off in the working tree; nil: none was
+	repo  git.Repository // the user's
 	in    *instance.Instance
 }
 
@@ -61,7 +61,7 @@ type Step struct {
 
 // Look makes the plan to land a result on a branch (empty: the current one) in a way
 // (empty: by fast-forward alone). It changes neither the branch nor a file.
-func Look(ctx context.Context, at *instance.Locator, in *instance.Instance, r Result, onto, way string) (*Plan, error) {
+func (f Finder) Look(ctx context.Context, at *instance.Locator, in *instance.Instance, r Result, onto, way string) (*Plan, error) {
 	repo, filters, err := instance.Repository(at, in).Guarded(ctx)
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func Look(ctx context.Context, at *instance.Locator, in *instance.Instance, r Re
 		return nil, err
 	}
 	repo.Environ = append(slices.Clip(repo.Environ), both...)
-	l := looker{Plan: p, at: at, onto: strings.TrimPrefix(onto, git.BranchRef("")), result: r, both: repo, filters: filters}
+	l := looker{Plan: p, at: at, onto: strings.TrimPrefix(onto, git.BranchRef("")), result: r, finder: f, both: repo, filters: filters}
 	if err := l.target(ctx); err != nil {
 		return nil, err
 	}
@@ -111,6 +111,7 @@ type looker struct {
 	at     *instance.Locator
 	onto   string // the branch that was named; empty: none
 	result Result
+	finder Finder
 	both   git.Repository // the user's, with the objects of the store
 
 	filters []string // that are not run
@@ -146,7 +147,7 @@ func (l *looker) choose(ctx context.Context, way string) error {
 	if base, err := l.both.MergeBase(ctx, l.From, l.Commit); err != nil {
 		return err
 	} else if base == "" {
-		return role.Fail(role.Failed, fmt.Errorf("%s and the commit of %s have no history in common", l.Branch, id), "%s", l.at.CommandLine(l.in, "checkout "+id))
+		return l.unrelated(ctx)
 	}
 	if way == "" || way == FastForward {
 		back, err := l.both.Commits(ctx, l.Commit, l.From)
@@ -267,7 +268,8 @@ func (l *looker) content(ctx context.Context) (err error) {
 		return err
 	}
 	l.Undo = l.undo()
-	l.Modules, l.gone, err = git.MovedModules(ctx, l.both, from, l.To)
+	l.moved, err = git.MovedModules(ctx, l.both, from, l.To)
+	l.Modules = l.moved.Modules
 	return err
 }
 

@@ -52,7 +52,10 @@ func (p *Plan) Write(on *term.Terminal) error {
 
 // leftModules are the submodules that went with the landing, but for their folders.
 func (p *Plan) leftModules() (left []string) {
-	for _, name := range p.gone {
+	for _, name := range p.moved.Gone {
+		if slices.ContainsFunc(p.Files, func(f commit.File) bool { return strings.HasPrefix(f.Path, name+"/") }) {
+			continue // the folder is one of the result's
+		}
 		if info, err := os.Lstat(filepath.Join(p.Directory, filepath.FromSlash(name))); p.Directory != "" && err == nil && info.IsDir() {
 			left = append(left, name)
 		}
@@ -87,6 +90,10 @@ func (p *Plan) Done(on *term.Terminal) {
 	if left := p.leftModules(); len(left) > 0 {
 		on.Sayf("sett: note: %s, since git removes no folder that has files: %s\n",
 			words.Count(len(left), "submodule is gone and its folder stays", "submodules are gone and their folders stay"), strings.Join(few(left), ", "))
+	}
+	if into := p.moved.Folders; len(into) > 0 && p.Directory != "" {
+		on.Sayf("sett: note: %s now: %s; with the undo git removes files that are staged there, and a submodule that is checked out there, without asking\n",
+			words.Count(len(into), "file is a folder", "files are folders"), strings.Join(few(into), ", "))
 	}
 	p.tellUnrun(on)
 	if len(p.raw()) > 0 {

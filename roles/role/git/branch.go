@@ -170,11 +170,15 @@ func (g Repository) Advance(ctx context.Context, branch, tree, from, to, why str
 	if from == "" {
 		was = nil
 	}
-	_, written, err := inTheWay(ctx, w, tree, from, to) // git refuses the others itself
+	way, err := inTheWay(ctx, w, tree, from, to)
+	if err == nil && len(way.silent) > 0 { // git refuses the others itself
+		err = role.Fail(role.Failed, fmt.Errorf("%s would be overwritten, and is not committed", role.Clean(way.silent[0])), "land again: it has the way on")
+	}
 	if err != nil {
 		held.abort()
 		return err
 	}
+	written := way.written
 	back, err := stage(ctx, w, written)
 	if err != nil {
 		held.abort()

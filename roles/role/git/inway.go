@@ -11,10 +11,18 @@ import (
 // InTheWay returns the files of a working tree that a change from one commit (empty:
 // none) to another would overwrite or remove, though they are not committed. Ignored
 // files count. Those that are as the other commit has them do not, staged or in the working tree: a landing that was
-// killed leaves them so.
+// killed leaves them so. A folder with a repository of its own, such as a submodule that is checked out, is
+// one name, with a slash at its end.
 func (g Repository) InTheWay(ctx context.Context, tree, from, to string) ([]string, error) {
-	found, _, err := inTheWay(ctx, g.at(tree), tree, from, to)
-	return found, err
+	w, err := inTheWay(ctx, g.at(tree), tree, from, to)
+	return w.found, err
+}
+
+// inWay is a look at the files that are in the way.
+type inWay struct {
+	found   []string
+	silent  []string // those of them that git would remove without a word
+	written []change // not in the way: not staged, and as the other commit has them
 }
 
 // Unmerged returns the files of a working tree whose index has a conflict that nobody has settled.
@@ -29,40 +37,50 @@ func Unmerged(ctx context.Context, g Repository, tree string) ([]string, error) 
 	return slices.Compact(files), err
 }
 
-// inTheWay is InTheWay with the files that are not staged and are as the other commit has them.
-func inTheWay(ctx context.Context, g Repository, tree, from, to string) (found []string, written []change, err error) {
+// inTheWay is InTheWay with all that it sees.
+func inTheWay(ctx context.Context, g Repository, tree, from, to string) (w inWay, err error) {
 	if from == "" {
 		out, err := g.Run(ctx, "ls-files", "-z") // staged, on a branch without a commit
 		if all := fields0(out); err != nil || len(all) > 0 {
-			return all, nil, err
+			return inWay{found: all}, err
 		}
 		if from, err = g.EmptyTree(ctx); err != nil {
-			return nil, nil, err
+			return w, err
 		}
 	}
 	changes, err := changesOf(ctx, g, from, to)
 	if err != nil {
-		return nil, nil, err
+		return w, err
 	}
 	out, err := g.Run(ctx, "status", "--porcelain=v1", "-z", "--untracked-files=no", "--no-renames", "--ignore-submodules=dirty")
 	if err != nil {
-		return nil, nil, err
+		return w, err
 	}
+	places, known := placesOf(changes), map[string]bool{}
 	var staged, loose []string
 	for _, e := range fields0(out) {
+		if len(e) <= 3 {
+			continue
+		}
+		known[e[3:]] = true
 		switch {
-		case len(e) <= 3 || changes[e[3:]].path == "":
+		case changes[e[3:]].path == "":
+			if places.above(e[3:]) || places.below(e[3:]) { // it is staged alone
+				w.silent = append(w.silent, e[3:])
+			}
 		case e[1] == ' ':
 			staged = append(staged, e[3:])
 		case e[0] == ' ': // the index has it as it is committed
 			loose = append(loose, e[3:])
 		default:
-			found = append(found, e[3:])
+			w.found = append(w.found, e[3:])
 		}
 	}
 	if staged, err = unlike(ctx, g, staged, to); err != nil {
-		return nil, nil, err
+		return w, err
 	}
+	modules := places.modules(changes)
+	w.silent = append(w.silent, places.inModules(tree, modules)...)
 	var added []string
 	for _, c := range changes {
 		if c.was.absent() {
@@ -70,16 +88,38 @@ func inTheWay(ctx context.Context, g Repository, tree, from, to string) (found [
 		}
 	}
 	slices.Sort(added)
-	more, err := g.untracked(ctx, occupied(tree, added))
+	taken := occupied(tree, added)
+	more, err := g.untracked(ctx, taken)
 	if err != nil {
-		return nil, nil, err
+		return w, err
 	}
-	loose = append(loose, more...)
+	for _, file := range more {
+		known[file] = true
+	}
+	taken = slices.DeleteFunc(taken, func(file string) bool { return known[file] })
+	own, unseen := withinOthers(tree, taken, modules)
+	loose = slices.Concat(loose, more, unseen)
 	slices.Sort(loose)
 	others, written, err := writtenAs(ctx, g, tree, changes, slices.Compact(loose))
-	found = slices.Concat(found, staged, others)
-	slices.Sort(found)
-	return slices.Compact(found), written, err
+	w.written = withModules(written, modules, changes)
+	w.found = named(tree, changes, slices.Concat(w.found, w.silent, staged, others, own))
+	return w, err
+}
+
+// named sorts files that are in the way, and gives each folder with a repository of its own one name.
+func named(tree string, changes map[string]change, files []string) []string {
+	for i, file := range files {
+		if changes[file].was.mode != modeModule && !strings.HasSuffix(file, "/") && isRepository(filepath.Join(tree, filepath.FromSlash(file))) {
+			files[i] = file + "/" // it is staged as a submodule
+		}
+	}
+	slices.Sort(files)
+	files = slices.Compact(files)
+	all := slices.Clone(files)
+	return slices.DeleteFunc(files, func(file string) bool {
+		_, is := slices.BinarySearch(all, file+"/")
+		return is
+	})
 }
 
 // unlike returns those of the files that are not in the index as a commit has them.

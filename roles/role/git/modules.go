@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -74,20 +75,33 @@ func (p Pointers) Without(all []Module, content map[string]lfs.Pointer) Pointers
 	return p
 }
 
-// MovedModules returns the submodules that have another commit in one commit than in another, and
-// those that are gone there.
-func MovedModules(ctx context.Context, g Repository, from, to string) (moved, gone []string, err error) {
-	out, err := g.Run(ctx, "diff-tree", "-r", "-z", "--no-renames", "--raw", from, to, "--")
+// Moved is how the submodules and folders of one commit differ from those of another.
+type Moved struct {
+	Modules []string // submodules that have another commit, or are new
+	Gone    []string // submodules that are no more
+	Folders []string // files in the place of which there are folders or submodules
+}
+
+// MovedModules returns the difference of two commits.
+func MovedModules(ctx context.Context, g Repository, from, to string) (m Moved, err error) {
+	changes, err := changesOf(ctx, g, from, to)
 	if err != nil {
-		return nil, nil, err
+		return m, err
 	}
-	for all := fields0(out); len(all) > 1; all = all[2:] { // ":MODE MODE HASH HASH STATE", then the path
-		switch modes := strings.Fields(all[0]); {
-		case len(modes) > 1 && modes[1] == "160000":
-			moved = append(moved, all[1])
-		case len(modes) > 1 && modes[0] == ":160000":
-			gone = append(gone, all[1])
+	places := placesOf(changes)
+	for _, path := range slices.Sorted(maps.Keys(changes)) {
+		c := changes[path]
+		if c.now.mode == modeModule {
+			m.Modules = append(m.Modules, path)
+		}
+		switch {
+		case c.was.mode == modeModule:
+			if c.now.mode != modeModule {
+				m.Gone = append(m.Gone, path)
+			}
+		case !c.was.absent() && (c.now.mode == modeModule || places.above(path)):
+			m.Folders = append(m.Folders, path)
 		}
 	}
-	return moved, gone, nil
+	return m, nil
 }

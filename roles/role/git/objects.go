@@ -17,17 +17,19 @@ func (g Repository) Own(ctx context.Context) (dir, objects string, err error) {
 	return dir, filepath.Join(dir, "objects"), err // no variable names another place: see At
 }
 
+// Shallow says whether a repository is a shallow clone.
+func Shallow(ctx context.Context, g Repository) bool {
+	out, err := g.Run(ctx, "rev-parse", "--is-shallow-repository")
+	return err == nil && strings.TrimSpace(out) == "true"
+}
+
 // Lacks says why a repository may lack objects of its own history; empty: it has all. A
 // shallow clone has all down to the commits at which its history ends, unless it is damaged.
 func Lacks(ctx context.Context, g Repository) (why, mend string) {
-	shallow := false
-	if out, err := g.Run(ctx, "rev-parse", "--is-shallow-repository"); err == nil {
-		shallow = strings.TrimSpace(out) == "true"
-	}
 	if out, err := g.Run(ctx, "config", "--get-regexp", `^(extensions\.partialclone|remote\..*\.promisor)$`); err == nil && out != "" {
 		return "it is a partial clone, which leaves objects on its remote", "git fetch --refetch --no-filter"
 	}
-	if shallow {
+	if Shallow(ctx, g) {
 		return "it is a shallow clone, without its older history", "git fetch --unshallow"
 	}
 	return "", "git fsck"

@@ -87,7 +87,7 @@ func writtenAs(ctx context.Context, g Repository, tree string, changes map[strin
 		c, is := changes[file]
 		info, kind := lookAt(tree, file)
 		switch {
-		case !is || kind == "" || c.was.mode == modeModule:
+		case !is || kind == "" || c.was.mode == modeModule && info != nil && info.IsDir():
 			others = append(others, file)
 		case kind == modeNone && c.now.absent(), kind != modeNone && sameMode(kind, c.now.mode, modes) && sameBlob(tree, file, info, c.now.blob, sizes):
 			written = append(written, c)

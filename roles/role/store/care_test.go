@@ -284,6 +284,7 @@ func TestModulesReplaced(t *testing.T) {
 		"all of them":          {"git rm -qf --cached lib other; rm -r .gitmodules other; echo new >lib/new", "D\t.gitmodules\nD\tlib\nA\tlib/a\nA\tlib/new\nD\tother"},
 		"by a file":            {"rm -r lib; echo x >lib", "T\tlib"},
 		"by nothing":           {"git rm -qf --cached lib; rm -r lib; " + forget, "M\t.gitmodules\nD\tlib"},
+		"too long a list":      {"head -c 1100000 /dev/zero | tr '\\0' '#' >>.gitmodules; echo new >lib/new; echo two >file", "M\t.gitmodules\nM\tfile"},
 		"not at all":           {"echo new >lib/new; echo two >file", "M\tfile"},
 		"another repository's": {"rm -rf .git; git init -q .; echo two >file; git add -A", "M\tfile"},
 	} {

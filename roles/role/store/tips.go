@@ -3,6 +3,7 @@ package store
 // This file finds the commits that a tool's repository names. It reads files alone: no git runs there.
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -54,7 +55,7 @@ func (t *Tree) tip() string {
 		return ""
 	}
 	defer root.Close()
-	text := readIn(root, toolGit+"/HEAD", mostHead)
+	text := linesIn(root, toolGit+"/HEAD", mostHead)
 	name, isRef := strings.CutPrefix(text, "ref: ")
 	if !isRef {
 		return asHash(text)
@@ -62,10 +63,10 @@ func (t *Tree) tip() string {
 	if !strings.HasPrefix(name, "refs/heads/") || !filepath.IsLocal(name) {
 		return ""
 	}
-	if found := asHash(readIn(root, toolGit+"/"+name, mostHead)); found != "" {
+	if found := asHash(linesIn(root, toolGit+"/"+name, mostHead)); found != "" {
 		return found
 	}
-	for row := range strings.Lines(readIn(root, toolGit+"/packed-refs", mostPacked)) {
+	for row := range strings.Lines(linesIn(root, toolGit+"/packed-refs", mostPacked)) {
 		if hash, ref, _ := strings.Cut(line(row), " "); ref == name {
 			return asHash(hash)
 		}
@@ -92,7 +93,7 @@ func tips(ctx context.Context, t *Tree, known []string) (found []Ref, more int) 
 		l.seen[k] = true
 	}
 	var packed []Ref
-	for row := range strings.Lines(readIn(root, toolGit+"/packed-refs", mostPacked)) {
+	for row := range strings.Lines(linesIn(root, toolGit+"/packed-refs", mostPacked)) {
 		hash, name, _ := strings.Cut(line(row), " ")
 		packed = append(packed, Ref{name, asHash(hash)})
 	}
@@ -108,7 +109,7 @@ func tips(ctx context.Context, t *Tree, known []string) (found []Ref, more int) 
 		}
 	}
 	for _, name := range passing {
-		l.add(name, asHash(readIn(root, toolGit+"/"+name, mostHead)))
+		l.add(name, asHash(linesIn(root, toolGit+"/"+name, mostHead)))
 	}
 	return l.found, l.more
 }
@@ -141,7 +142,7 @@ func (l *refLook) folder(name string) {
 	}
 	entries := l.dir.list(toolGit + "/" + name)
 	if entries == nil {
-		l.add(name, asHash(readIn(l.dir.root, toolGit+"/"+name, mostHead)))
+		l.add(name, asHash(linesIn(l.dir.root, toolGit+"/"+name, mostHead)))
 		return
 	}
 	slices.SortFunc(entries, func(x, y os.DirEntry) int { return strings.Compare(x.Name(), y.Name()) })
@@ -156,7 +157,7 @@ const stashRef = "refs/stash"
 
 // stashes adds the older stashes: the log of the ref has them.
 func (l *refLook) stashes() {
-	rows := strings.Split(readIn(l.dir.root, toolGit+"/logs/"+stashRef, mostPacked), "\n")
+	rows := strings.Split(linesIn(l.dir.root, toolGit+"/logs/"+stashRef, mostPacked), "\n")
 	for i, row := range slices.Backward(rows) {
 		if fields := strings.SplitN(row, " ", 3); len(fields) == 3 {
 			l.add(fmt.Sprintf("%s@{%d}", stashRef, len(rows)-1-i), asHash(fields[1]))
@@ -187,16 +188,26 @@ func asHash(text string) string {
 	return ""
 }
 
-// readIn reads a regular file of a tool; empty: there is none.
-func readIn(root *os.Root, name string, most int64) string {
+// readIn reads a regular file that a tool may have made. Of a larger one it is the beginning, and not whole; nil: it cannot be read.
+func readIn(root *os.Root, name string, most int64) (text []byte, whole bool) {
 	f, err := repofile.Open(root, name)
 	if err != nil {
-		return ""
+		return nil, false
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, most))
+	text, err = io.ReadAll(io.LimitReader(f, most+1))
 	if err != nil {
-		return ""
+		return nil, false
+	}
+	whole = int64(len(text)) <= most
+	return text[:min(int64(len(text)), most)], whole
+}
+
+// linesIn are the lines of such a file, without one that is cut off; empty: there is none.
+func linesIn(root *os.Root, name string, most int64) string {
+	text, whole := readIn(root, name, most)
+	if !whole {
+		text = text[:bytes.LastIndexByte(text, '\n')+1]
 	}
 	return strings.TrimRight(string(text), "\n")
 }

@@ -138,3 +138,24 @@ func TestKeptInTwoCalls(t *testing.T) {
 		t.Errorf("it has %q", got)
 	}
 }
+
+// TestLinesIn: of a file that is too long the whole lines count that are read; the name of a ref is never cut.
+func TestLinesIn(t *testing.T) {
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	for text, want := range map[string]string{"ab\ncd\n": "ab\ncd", "ab\ncde\n": "ab", "ab\ncd\nef": "ab\ncd", "abcdefg": "", "abc": "abc", "": ""} {
+		if err := os.WriteFile(filepath.Join(dir, "file"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := linesIn(root, "file", 6); got != want {
+			t.Errorf("of %q: %q", text, got)
+		}
+	}
+	if got := linesIn(root, "missing", 6); got != "" {
+		t.Errorf("of none: %q", got)
+	}
+}

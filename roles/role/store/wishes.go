@@ -5,14 +5,11 @@ package store
 
 import (
 	"context"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"sett/runtime/repofile"
 )
 
 // wishes is what a tool's own repository says of the files of its tree.
@@ -31,7 +28,16 @@ func wishesOf(ctx context.Context, t *Tree, c Changes) (w wishes, err error) {
 	if err != nil {
 		return w, nil //nolint:nilerr // git tells what is wrong with the trusted index, as it needs it
 	}
-	index, hash := readInTree(t, toolGit+"/index", mostIndex), hashSizes[format]
+	root, err := os.OpenRoot(t.dir)
+	if err != nil {
+		return w, nil //nolint:nilerr // there is no tree
+	}
+	defer root.Close()
+	index, whole := readIn(root, toolGit+"/index", mostIndex)
+	if !whole {
+		index = nil
+	}
+	hash := hashSizes[format]
 	if w.staged, err = staged(ctx, t, c, has, index, hash); err != nil || len(has.modules) == 0 {
 		return w, err
 	}
@@ -47,9 +53,11 @@ func wishesOf(ctx context.Context, t *Tree, c Changes) (w wishes, err error) {
 	if err != nil {
 		return w, err
 	}
-	now, err := modulePaths(ctx, t.store, "--file", "-", string(readInTree(t, "tree/"+modulesFile, mostAttributes)))
-	if err != nil {
-		return w, err
+	now := before
+	if names, whole := readIn(root, "tree/"+modulesFile, mostAttributes); whole || names == nil { // else nothing is known
+		if now, err = modulePaths(ctx, t.store, "--file", "-", string(names)); err != nil {
+			return w, err
+		}
 	}
 	for _, p := range slices.Sorted(maps.Keys(has.modules)) {
 		if gone[p] || before[p] && !now[p] {
@@ -114,25 +122,6 @@ func staged(ctx context.Context, t *Tree, c Changes, has *entries, index []byte,
 
 // here keeps git from taking a name that begins with a colon for more than a name.
 const here = "./"
-
-// readInTree reads a file of a tree's place that a tool may have made; nil: it cannot be read, or is larger.
-func readInTree(t *Tree, name string, most int64) []byte {
-	root, err := os.OpenRoot(t.dir)
-	if err != nil {
-		return nil
-	}
-	defer root.Close()
-	f, err := repofile.Open(root, name)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err != nil || int64(len(text)) > most {
-		return nil
-	}
-	return text
-}
 
 // mostIndex bounds the tool's own index, in bytes: some 4 million files.
 const mostIndex = 512 << 20

@@ -1,6 +1,6 @@
 // The page: which view is shown, when it is read anew, acting, and the keyboard.
 
-import { h, render, text, link, ties } from './dom.js';
+import { h, render, seen, text, link, ties } from './dom.js';
 import { enter, act, get, Stream } from './wire.js';
 import * as views from './views.js';
 
@@ -142,7 +142,7 @@ function ask(...kids) {
 function tell(s) {
   const p = document.createElement('p');
   p.dir = 'auto';
-  p.textContent = s;
+  p.textContent = seen(s);
   document.getElementById('said').append(p);
   setTimeout(() => p.remove(), 8000);
 }
@@ -155,7 +155,7 @@ function state(s, why) {
   else if (!old) old = new Date().toLocaleTimeString();
   const e = document.getElementById('state');
   e.className = s === 'live' ? '' : 'old';
-  e.textContent = s === 'live' ? 'live' : 'as of ' + old + ': ' + (why || 'no connection');
+  e.textContent = s === 'live' ? 'live' : 'as of ' + old + ': ' + seen(why || 'no connection');
 }
 
 // refresh reads the view anew; while it does, it remembers that it has to again.
@@ -284,6 +284,15 @@ function followOwn() {
   } });
 }
 
+// decoded is a part of the address; one that a person typed may be no code.
+function decoded(s) {
+  try {
+    return decodeURIComponent(s);
+  } catch {
+    return s;
+  }
+}
+
 // route shows what the address says.
 function route(quietly) {
   const before = page.params;
@@ -292,7 +301,7 @@ function route(quietly) {
   const view = Object.hasOwn(views, name) ? views[name] : views.now;
   const known = page.path !== undefined, moved = page.path !== (path || 'now');
   page.view = view;
-  page.id = id ? decodeURIComponent(id) : '';
+  page.id = decoded(id || '');
   page.path = path || 'now';
   page.params = new URLSearchParams(query || '');
   page.problem = null;

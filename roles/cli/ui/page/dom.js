@@ -2,9 +2,10 @@
 // what they say and leaves everything else as it stands, with its focus. A text is only
 // ever a text: no function here reads markup.
 
-export const h = (tag, attrs, ...kids) => ({
-  tag, attrs: attrs || {}, kids: kids.flat(Infinity).filter((k) => k !== null && k !== undefined && k !== false && k !== ''),
-});
+// children are all that is wanted of a list, which may have lists and places for nothing in it.
+const children = (all) => all.flat(Infinity).filter((k) => k !== null && k !== undefined && k !== false && k !== '');
+
+export const h = (tag, attrs, ...kids) => ({ tag, attrs: attrs || {}, kids: children(kids) });
 
 // spoken are the words of an element for a screen reader: without ages, which change each second, and without buttons.
 function spoken(k) {
@@ -14,11 +15,34 @@ function spoken(k) {
   return k.tag === 'tr' ? all.map((s) => s.trim()).filter(Boolean).join(', ') : all.join(k.kids.some((x) => x.tag === 'div') ? ' ' : '');
 }
 
+// Characters that would hide or turn others, or show nothing, are those of Clean in roles/role, but for the signs that go
+// before Arabic numbers.
+const unseen = /(?![\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}])[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\p{Variation_Selector}\u2028\u2029]/gu;
+const pictures = /^[\xa9\xae\u203c\u2049\u2122\u2139\u2194-\u2199\u21a9\u21aa\u231a\u231b\u2328\u23cf\u23e9-\u23fa\u24c2\u25aa\u25ab\u25b6\u25c0\u25fb-\u25fe\u2600-\u27bf\u2934\u2935\u2b05-\u2b07\u2b1b\u2b1c\u2b50\u2b55\u3030\u303d\u3297\u3299\u{1f000}-\u{1f3fa}\u{1f400}-\u{1faff}]/u;
+const joining = ['Arabic', 'Syriac', 'Devanagari', 'Bengali', 'Gurmukhi', 'Gujarati', 'Oriya', 'Tamil', 'Telugu', 'Kannada', 'Malayalam', 'Sinhala', 'Myanmar', 'Khmer'].map((s) => new RegExp('^\\p{Script=' + s + '}', 'u'));
+
+// joins says whether an invisible character belongs to the spelling around it: of an emoji, or of a word.
+function joins(c, had, next) {
+  let before = had.at(-1) || '';
+  if (c === '\ufe0e' || c === '\ufe0f') return pictures.test(before) || (next === '\u20e3' && /^[0-9#*]$/.test(before));
+  if (c !== '\u200c' && c !== '\u200d') return false;
+  if (c === '\u200d') {
+    if (/^[\ufe0f\u{1f3fb}-\u{1f3ff}]/u.test(before)) before = had.at(-2) || '';
+    if (pictures.test(before) && pictures.test(next)) return true;
+  }
+  return joining.some((script) => script.test(before) && script.test(next));
+}
+
+const letters = { 7: '\\a', 8: '\\b', 11: '\\v', 12: '\\f', 13: '\\r' };
+const written = (n, x = n.toString(16)) => letters[n] || (n < 0x80 ? '\\x' + x.padStart(2, '0') : n < 0x10000 ? '\\u' + x.padStart(4, '0') : '\\U' + x.padStart(8, '0'));
+
 // seen is a text with the characters that would hide or turn others made visible.
-const seen = (s) => s.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (c) => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
+export const seen = (s) => s.replace(unseen, (c, at) => (c === '\n' || c === '\t' || joins(c, [...s.slice(Math.max(0, at - 4), at)], String.fromCodePoint(s.codePointAt(at + c.length) ?? 0)) ? c : written(c.codePointAt(0))));
 
 // render makes the children of an element what is wanted.
-export function render(parent, wanted) {
+export const render = (parent, wanted) => bring(parent, children(wanted));
+
+function bring(parent, wanted) {
   const keyed = new Map();
   for (const n of parent.childNodes) if (n.settKey !== undefined) keyed.set(n.settKey, n);
   const wants = keyed.size ? new Set(wanted.map((w) => w.attrs?.key)) : null;
@@ -42,7 +66,7 @@ export function render(parent, wanted) {
     if (node !== at) parent.insertBefore(node, at);
     if (typeof want === 'object' && !(want instanceof Node)) {
       attributes(node, want.attrs);
-      render(node, want.kids);
+      bring(node, want.kids);
       if (node.localName === 'select' && want.attrs.value !== undefined) node.value = want.attrs.value;
     }
     at = node.nextSibling;
@@ -99,7 +123,7 @@ export function picture(from) {
       own.setAttribute('data-row', '');
     }
     for (const k of e.childNodes) {
-      if (k.nodeType === Node.TEXT_NODE) own.appendChild(document.createTextNode(k.data));
+      if (k.nodeType === Node.TEXT_NODE) own.appendChild(document.createTextNode(seen(k.data)));
       else if (k.nodeType === Node.ELEMENT_NODE && shapes.includes(k.localName)) own.appendChild(copy(k));
     }
     return own;

@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sett/contract/config"
+	"sett/roles/cli/instance"
+	"sett/roles/role"
+)
+
+// A branch that a person has made anew has no history in common with the result of an earlier goal: that is said with the
+// commit that the goal began from, and the hint's commands bring the goal's commits, and nothing of the old history.
+func TestLandOnAnotherHistory(t *testing.T) {
+	t.Parallel()
+	for name, early := range map[string]bool{"from a commit": true, "from nothing": false} {
+		t.Run(name, func(t *testing.T) {
+			s := landStage(t)
+			why, base, root := "its goal began with an empty repository", "", "--root"
+			var result string
+			if early {
+				s.commitFile("gone", "of before\n")
+				base = s.commitFile("song", "one\ntwo\nthree\n")
+				result = s.aside("song", "one\nTWO\nthree\n", "new", "new\n")
+				root = base[:12]
+				why = "its goal began from commit " + root + ", which main does not have"
+			} else {
+				s.git("checkout", "-q", "--orphan", "agents")
+				s.git("rm", "-rfq", ".")
+				result = s.commitFile("new", "new\n")
+				s.git("checkout", "-q", "main")
+			}
+			s.achieved(base, result)
+			s.git("checkout", "-q", "--orphan", "fresh")
+			s.git("rm", "-q", "--cached", "--ignore-unmatch", "gone")
+			s.git("commit", "-q", "-m", "all anew")
+			s.git("branch", "-M", "main")
+			s.git("clean", "-fdq")
+			before := s.rev("main")
+			for _, way := range []string{"--dry-run", "--merge", "--rebase", "--squash"} {
+				_, _, err := s.run("land", way)
+				if role.CodeOf(err) != role.Failed || !strings.HasSuffix(err.Error(), " have no history in common: "+why) {
+					t.Errorf("land %s: %v", way, err)
+				}
+				has(t, hint(err), " --branch NAME && git rebase --onto main "+root+" NAME puts the goal's commits on top of main")
+			}
+			_, _, err := s.run("land")
+			said, _, _ := strings.Cut(hint(err), " puts the goal's")
+			first, second, _ := strings.Cut(strings.ReplaceAll(said, "NAME", "side"), " && ")
+			_, _, err = s.run(strings.Fields(first)[1:]...)
+			s.Must(err)
+			s.Must(s.types(second))
+			s.git("switch", "-q", "main")
+			s.git("merge", "-q", "--ff-only", "side")
+			if s.text("new") != "new\n" || strings.Contains(s.text("gone"), "before") || early && s.text("song") != "one\nTWO\nthree\n" || s.rev("main") == before {
+				t.Errorf("main has %q", gitIn(t, s.root, "", "log", "--name-only", "--oneline", "main"))
+			}
+		})
+	}
+	t.Run("not running", func(t *testing.T) {
+		s := landStage(t)
+		result := s.aside("new", "new\n")
+		s.achieved(s.rev("main"), result)
+		s.git("commit", "-q", "--amend", "-m", "all anew")
+		in := &instance.Instance{Dir: filepath.Join(s.home, "sett", "stage"), State: instance.State{Name: "stage", Workspace: s.root, Runtime: config.RuntimeProcess}}
+		s.Must(in.Save())
+		_, _, err := s.run("land", result, "--merge")
+		if err == nil || !strings.HasSuffix(err.Error(), " have no history in common") || !strings.HasSuffix(hint(err), " up, then land again: the ledger tells from which commit its goal began") {
+			t.Errorf("%v: %s", err, hint(err))
+		}
+	})
+	t.Run("a shallow clone", func(t *testing.T) {
+		s := landStage(t)
+		base := s.commitFile("song", "one\n")
+		s.achieved(base, s.aside("new", "new\n"))
+		s.commitFile("song", "two\n")
+		s.write(".git/shallow", s.rev("main")+"\n")
+		_, _, err := s.run("land", "--merge")
+		if err == nil || !strings.HasSuffix(err.Error(), ", as far as this shallow clone tells") || !strings.HasPrefix(hint(err), "git fetch --unshallow brings the older history") {
+			t.Errorf("%v: %s", err, hint(err))
+		}
+	})
+}
