@@ -82,3 +82,47 @@ func TestLandOnAnotherHistory(t *testing.T) {
 		}
 	})
 }
+
+// The commit that a goal began from was amended since: a landing brings its old version along, and says so. The hint's
+// commands bring the goal's commit alone.
+func TestLandAfterAmend(t *testing.T) {
+	s := landStage(t)
+	s.commitFile("song", "one\n")
+	s.commitFile("secret", "a password\n")
+	base := s.rev("HEAD")
+	s.achieved(base, s.aside("new", "new\n"))
+	s.git("rm", "-q", "secret")
+	s.write("other", "other\n")
+	s.git("add", "other")
+	s.git("commit", "-q", "--amend", "-m", "no secret")
+	before := s.rev("main")
+
+	_, said, err := s.run("land", "--rebase", "--dry-run")
+	s.Must(err)
+	has(t, said, "warning: 1 commit comes along that is older than the goal", "  "+base[:10]+" write secret\n")
+	out, _, err := s.run("land", "--rebase", "-o", "json")
+	s.Must(err)
+	has(t, out, `"older": [`, base)
+	if s.text("secret") == "" {
+		t.Fatal("no old version came along: the test shows nothing")
+	}
+	s.git("reset", "-q", "--keep", before)
+
+	hint := said[strings.Index(said, "the goal's commits alone: ")+len("the goal's commits alone: "):]
+	line, _, _ := strings.Cut(hint, "\n")
+	first, second, _ := strings.Cut(strings.ReplaceAll(line, "NAME", "side"), " && ")
+	_, _, err = s.run(strings.Fields(first)[1:]...)
+	s.Must(err)
+	s.Must(s.types(second))
+	s.git("switch", "-q", "main")
+	s.git("merge", "-q", "--ff-only", "side")
+	if files := gitIn(t, s.root, "", "ls-files"); strings.Contains(files, "secret") || !strings.Contains(files, "new") || !strings.Contains(files, "other") {
+		t.Errorf("main has %s", files)
+	}
+
+	// A goal that began from a commit of the branch has none.
+	s.achieved(s.rev("main"), s.aside("song", "two\n"))
+	if _, said, err = s.run("land"); err != nil || strings.Contains(said, "older") {
+		t.Errorf("%v: %s", err, said)
+	}
+}

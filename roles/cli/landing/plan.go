@@ -37,6 +37,7 @@ type Plan struct {
 	To        string        `json:"to"`                   // and after
 	How       string        `json:"how"`                  // already there, fast-forward, merge, rebase or squash
 	Commits   []Step        `json:"commits"`              // that the branch gets, oldest first
+	Older     []Step        `json:"older,omitempty"`      // that come along though they are older than the goal, as they were before the landing
 	Files     []commit.File `json:"files"`                // that they change
 	Undo      string        `json:"undo,omitempty"`       // the command that takes the branch back
 	Modules   []string      `json:"submodules,omitempty"` // that get another commit: their files are for git submodule update
@@ -47,6 +48,7 @@ type Plan struct {
 	unrun map[string][]string // files, by the filter that is not run for them
 	git   string              // the beginning of a command for git in the working tree
 	moved git.Moved
+	alone string         // the commands that bring the goal's commits without older ones
 	short string         // the result's name, for people
 	cut   *git.Cut       // a landing that was cut off in the working tree; nil: none was
 	repo  git.Repository // the user's
@@ -257,6 +259,9 @@ func (l *looker) content(ctx context.Context) (err error) {
 	}
 	for _, c := range commits {
 		l.Commits = append(l.Commits, Step{c[0], c[1]})
+	}
+	if err := l.older(ctx, since); err != nil {
+		return err
 	}
 	from := since
 	if from == "" {

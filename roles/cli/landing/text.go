@@ -69,6 +69,7 @@ func (p *Plan) Done(on *term.Terminal) {
 	case p.How == Already:
 		return
 	case !p.Landed:
+		p.tellOlder(on)
 		if p.cut != nil {
 			on.Sayf("sett: note: a landing of %s was cut off in %s\n", p.cut.Name, role.Clean(p.Directory))
 		}
@@ -76,6 +77,7 @@ func (p *Plan) Done(on *term.Terminal) {
 		return
 	}
 	on.Sayf("sett: landed on %s; to undo it: %s\n", role.Clean(p.Branch), role.Clean(p.Undo))
+	p.tellOlder(on)
 	switch {
 	case p.resumes():
 		on.Sayf("sett: note: a landing of %s was cut off here; this one has finished it\n", p.cut.Name)

@@ -5,8 +5,10 @@ import (
 	"context"
 	"fmt"
 
+	"sett/roles/cli/term"
 	"sett/roles/role"
 	"sett/roles/role/git"
+	"sett/roles/role/words"
 )
 
 // unrelated is the error of a branch that has no history in common with the result, as after a person has made it anew. The
@@ -34,4 +36,44 @@ func (l *looker) unrelated(ctx context.Context) error {
 	return role.Fail(role.Failed, fmt.Errorf("%w: %s", none, why),
 		"%s%s --branch NAME && %s rebase --onto %s %s NAME puts the goal's commits on top of %s; then switch to it, and git merge NAME",
 		first, l.at.CommandLine(l.in, "checkout "+id), command, branch, from, branch)
+}
+
+// older finds the commits that the branch gets though they were there before the goal: it began from a commit that the branch
+// does not have, of another branch, or of before a git commit --amend.
+func (l *looker) older(ctx context.Context, since string) error {
+	if l.finder.Board == nil || l.How == Already || since == "" {
+		return nil // nobody knows; or the branch has nothing yet
+	}
+	base, err := l.finder.Base(ctx, l.result)
+	if err != nil || base == "" {
+		return err
+	}
+	all, err := l.both.Subjects(ctx, since, base)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	for _, c := range all {
+		l.Older = append(l.Older, Step{c[0], c[1]})
+	}
+	branch := role.ShellWord(l.Branch)
+	l.alone = fmt.Sprintf("%s --branch NAME && %s rebase --onto %s %s NAME", l.at.CommandLine(l.in, "checkout "+l.result.Short()),
+		l.command(cmp.Or(l.Directory, l.in.Workspace)), branch, words.Commit(base))
+	return nil
+}
+
+// tellOlder says which commits come along that are not of the goal.
+func (p *Plan) tellOlder(on *term.Terminal) {
+	if len(p.Older) == 0 {
+		return
+	}
+	on.Sayf("sett: warning: %s older than the goal, which began from a commit that %s does not have, as after git commit --amend:\n",
+		words.Count(len(p.Older), "commit comes along that is", "commits come along that are"), role.Clean(p.Branch))
+	for i, c := range p.Older {
+		if i == mostNamed {
+			on.Sayf("  and %d more\n", len(p.Older)-mostNamed)
+			break
+		}
+		on.Sayf("  %s %s\n", words.Commit(c.Hash), words.Shorten(role.Clean(c.Subject), 72))
+	}
+	on.Sayf("sett: hint: undo a landing first; then the goal's commits alone: %s\n", role.Clean(p.alone))
 }
