@@ -75,7 +75,7 @@ func signals() (context.Context, <-chan struct{}) {
 	ctx, cancel := context.WithCancel(context.Background())
 	hurry := make(chan struct{})
 	c := make(chan os.Signal, 2)
-	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM)
+	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT) // else Go prints all stacks at SIGQUIT, as it does at SIGABRT
 	if !signal.Ignored(syscall.SIGHUP) {
 		hungUp := make(chan os.Signal, 1)
 		signal.Notify(hungUp, syscall.SIGHUP)

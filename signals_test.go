@@ -41,3 +41,16 @@ func TestClosedTerminal(t *testing.T) {
 		}
 	}
 }
+
+// TestQuit: Ctrl-\ asks to stop, and no stack trace is printed.
+func TestQuit(t *testing.T) {
+	ctx, _ := signals()
+	if err := syscall.Kill(syscall.Getpid(), syscall.SIGQUIT); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(time.Minute):
+		t.Fatal("it goes on")
+	}
+}

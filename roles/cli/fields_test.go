@@ -187,9 +187,10 @@ func TestHelpFields(t *testing.T) {
 		return out.String(), err
 	}
 	for line, wants := range map[string][]string{
-		"help fields show": {"Of a goal:\n  kind ", "\n\nwait\n  what ", "  rework_chain  list of version  empty without rework\n"},
-		"help fields":      {"  show\n", "  watch\n"},
-		"show --help":      {"\nFields of -o json: sett help fields show\n"},
+		"help fields show":   {"Of a goal:\n  kind ", "\n\nwait\n  what ", "  rework_chain  list of version  empty without rework\n"},
+		"help fields":        {"  show\n", "  watch\n"},
+		"help fields models": {"sett models show:\n\n", "  paused  bool "},
+		"show --help":        {"\nFields of -o json: sett help fields show\n"},
 	} {
 		out, err := run(line)
 		if err != nil || strings.Contains(out, "# ") {

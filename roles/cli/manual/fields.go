@@ -45,6 +45,14 @@ func Fields(on *term.Terminal, root *grammar.Command, typed []string) error {
 		return nil
 	}
 	text := fieldsOf(n)
+	if text == "" { // sett leftovers is sett leftovers list
+		for _, below := range n.Below() {
+			if of := fieldsOf(below); of != "" {
+				text += "\n\nsett " + below.Path() + ":\n\n" + of
+			}
+		}
+		text = strings.TrimPrefix(text, "\n\n")
+	}
 	if text == "" {
 		return role.Fail(role.NotFound, fmt.Errorf("sett %s prints nothing with fields", n.Path()), "sett help %s", n.Path())
 	}
