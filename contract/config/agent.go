@@ -90,7 +90,7 @@ func (d *decoder) agentFields(a *Agent) []field {
 		{"network", "The hosts that the program may reach: none, the instance's own network (docker), or all.", oneOf(d.read, &a.Network, NetworkNone, NetworkInternal, NetworkFull)},
 		{"warm", "Workers that are started early and wait for a grant; needs strategy: fresh_per_call.", atMost(d.read, mostWorkers, d.read.count(&a.Warm, 0), &a.Warm)},
 		{"isolated_ports", "Under docker: each worker has ports of its own; needs strategy: fresh_per_call.", d.read.flag(&a.IsolatedPorts)},
-		{"read_only", "Under docker: only /tmp and an rw workspace can be written.", d.read.flag(&a.ReadOnly)},
+		{"read_only", "Under docker: only /tmp and an rw workspace can be written, and no VOLUME of the image.", d.read.flag(&a.ReadOnly)},
 	}
 }
 
