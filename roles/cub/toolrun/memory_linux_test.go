@@ -76,10 +76,10 @@ func TestOutOfMemoryBeside(t *testing.T) {
 	}
 	const waits = `until [ -e go ]; do sleep 0.02; done; `
 	ended := make(chan Result)
-	for _, body := range []string{`touch on; ` + waits + `exit 137`, waits + `kill -KILL $$`} {
+	for _, body := range []string{`touch one; ` + waits + `exit 137`, `touch two; ` + waits + `kill -KILL $$`} {
 		go func() { ended <- run(body) }()
 	}
-	res := run(`until [ -e on ]; do sleep 0.02; done; echo oom_kill 4 >events; touch go; exit 1`)
+	res := run(`until [ -e one ] && [ -e two ]; do sleep 0.02; done; echo oom_kill 4 >events; touch go; exit 1`)
 	for _, res := range []Result{res, <-ended, <-ended} {
 		if res.OutOfMemory || res.MemoryKill != blackboard.KilledBeside {
 			t.Errorf("of several: %+v", res)
