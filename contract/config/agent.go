@@ -90,7 +90,7 @@ func (d *decoder) agentFields(a *Agent) []field {
 		{"network", "The hosts that the program may reach: none, the instance's own network (docker), or all.", oneOf(d.read, &a.Network, NetworkNone, NetworkInternal, NetworkFull)},
 		{"warm", "Workers that are started early and wait for a grant; needs strategy: fresh_per_call.", atMost(d.read, mostWorkers, d.read.count(&a.Warm, 0), &a.Warm)},
 		{"isolated_ports", "Under docker: each worker has ports of its own; needs strategy: fresh_per_call.", d.read.flag(&a.IsolatedPorts)},
-		{"read_only", "Under docker: only /tmp and an rw workspace can be written.", d.read.flag(&a.ReadOnly)},
+		{"read_only", "Under docker: only /tmp and an rw workspace can be written, and no VOLUME of the image.", d.read.flag(&a.ReadOnly)},
 	}
 }
 
@@ -141,6 +141,7 @@ func (d *decoder) resolve(a *Agent, name *node, keys map[string]*node, c *Config
 	}
 	d.resolveStrategy(a, keys, path)
 	resolveConcurrency(d, a, keys, path)
+	resolvePids(d, a, cmp.Or(keys["resources"], name).at, path, c)
 	d.resolveWorkspace(a, cmp.Or(keys["workspace"], name).at, path)
 	d.resolveAdapter(a, name, keys, path)
 }
@@ -291,7 +292,7 @@ func (d *decoder) resources(into *Resources) part {
 	}
 	fields := []field{
 		{"limits", "The most that it can use.", amounts(&into.Limits,
-			field{"pids", "Processes and threads.", d.read.count(&into.Limits.Pids, 1)})},
+			field{"pids", "Processes and threads, with about 30 of Sett's own; at least 32, and 2 more for each further grant of concurrency.", d.read.count(&into.Limits.Pids, 1)})},
 		{"reservations", "The amount that it is promised.", amounts(&into.Reservations)},
 	}
 	p := d.read.section(fields...)
@@ -310,6 +311,20 @@ func (d *decoder) resources(into *Resources) part {
 		}
 	}
 	return p
+}
+
+// leastPids is the smallest limit of processes and threads. Sett's own part of a container
+// has up to 30 threads; with fewer it crashes, or no tool can be started. Each further grant
+// at once needs a thread, and a process for its tool.
+func leastPids(a Agent) int { return 30 + 2*a.Slots() }
+
+// resolvePids refuses a limit that leaves a container no room for the tool.
+func resolvePids(d *decoder, a *Agent, at position, path string, c *Config) {
+	least, has := leastPids(*a), a.Resources.Limits.Pids
+	if c.Runtime == RuntimeDocker && has > 0 && has < least {
+		d.add(at, fmt.Sprintf("Sett's own part of the container needs up to 30 processes and threads, and each grant at once 2 more: pids: %d or more", least),
+			"%s.resources.limits.pids is too small: %d", path, has)
+	}
 }
 
 func (d *decoder) healthCheckFields(h *HealthCheck) []field {

@@ -91,7 +91,7 @@ func TestDiff(t *testing.T) {
 		{"embedded", base + "services: {redis: {embedded: true}}", Changes{Instance: true}},
 		{"a writable root", strings.Replace(base, "[x]}", "[x], read_only: false}", 1), Changes{Changed: []string{"a"}}},
 		{"ports", strings.Replace(base, "call}", "call, isolated_ports: true}", 1), Changes{Changed: []string{"b"}}},
-		{"pids", strings.Replace(base, "[x]}", "[x], resources: {limits: {pids: 9}}}", 1), Changes{Changed: []string{"a"}}},
+		{"pids", strings.Replace(base, "[x]}", "[x], resources: {limits: {pids: 90}}}", 1), Changes{Changed: []string{"a"}}},
 		{"git", base + "services: {repository: {image: x}}", Changes{Repository: true}},
 		{"the last tree", strings.ReplaceAll(base, "[x]", "[x], workspace: {mode: none}"), Changes{Changed: []string{"a", "b"}, Repository: true}},
 		{"services", base + "services: {redis: {image: x}}", Changes{Instance: true}},

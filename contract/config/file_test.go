@@ -88,7 +88,7 @@ var (
 	validAgents = []string{
 		"role: Users", "role: ' Humane '", "timeout: 1h2m3.5s", "timeout: +5m", "timeout: 1µs", "timeout: .5s", "stop_grace_period: 0",
 		"stop_grace_period: '0'", "stop_grace_period: 0s", "resources: {limits: {cpus: '0.000000001', memory: 1.5g}}",
-		"resources: {limits: {cpus: 999999.123456789, memory: 9223372036854775807, pids: 1}, reservations: {cpus: .5, memory: '4 MiB'}}",
+		"resources: {limits: {cpus: 999999.123456789, memory: 9223372036854775807, pids: 32}, reservations: {cpus: .5, memory: '4 MiB'}}",
 		"environment: [A, B=, C=d=e, true]", "environment: {A: , B: '', C: 007, D: yes, E: 1.10, F: \"a\\nb\\e\"}", "environment: {}", "environment: []",
 		"bids: {'a b': claim, '<<': review, \"x\\ny\": ignore, '~': exclusive, 5: claim}",
 		"bid_script: ['-', '', '~', 'null', '0x1', \"\\u0085\", ' x ', '#', ': ', \"a\\tb\", 1e3, .inf, true]",

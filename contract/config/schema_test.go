@@ -98,10 +98,11 @@ func treeOf(source string) (*node, bool) {
 // one value that is measured by another.
 var beyondSchema = []string{
 	"duplicate key", "duplicate agent", "duplicate top key", // a mapping has each key once
-	"replicas in hex",                           // the same number
-	"role with control characters",              // what may be shown is Unicode's business
-	"reserved role by name",                     // a key's name as a value
-	"reservation above limit",                   // one number measured by another
+	"replicas in hex",                                                    // the same number
+	"role with control characters",                                       // what may be shown is Unicode's business
+	"reserved role by name",                                              // a key's name as a value
+	"reservation above limit",                                            // one number measured by another
+	"pids too few", "pids too few for all slots", "pids shared, too few", // by the runtime and the number of slots
 	"environment twice", "build argument twice", // a part of one text in another
 	"redis CA without TLS", "redis password with a question mark", "redis parameter", // what follows the question mark
 	"two redis servers",               // one text compared with another

@@ -18,7 +18,8 @@ type End struct {
 	ExitCode        int
 	Signal          string // that ended it; empty: none
 	TimedOut        bool
-	OutOfMemory     bool
+	OutOfMemory     bool                  // the tool itself was killed for memory
+	MemoryKill      blackboard.MemoryKill // a process was, during the run
 	Timeout         time.Duration
 	Call            time.Duration // for which a call of Model had no end at the timeout; 0: there was none
 	Model           string
@@ -38,8 +39,22 @@ const (
 const mostOutput = 4 << 10
 
 // Read reads a tool's result from the end of its run, as its adapter does, and checks it
-// against the phase of its grant. An error is the reason of a Failure.
+// against the phase of its grant. An error is the reason of a Failure. That the kernel
+// killed a process for memory is in the error, or in the output's metadata.
 func Read(a config.Adapter, phase blackboard.Phase, end End) (Output, error) {
+	killed := end.MemoryKill.Text()
+	out, err := read(a, phase, end)
+	switch {
+	case killed == "" || end.OutOfMemory:
+	case err != nil:
+		err = fmt.Errorf("%s; %w", killed, err)
+	default:
+		out, err = out.With(blackboard.MetadataMemoryKill, end.MemoryKill)
+	}
+	return out, err
+}
+
+func read(a config.Adapter, phase blackboard.Phase, end End) (Output, error) {
 	if err := end.broken(); err != nil {
 		return Output{}, err
 	}
@@ -188,7 +203,10 @@ func made(a config.Adapter) string {
 	return a.Makes[0]
 }
 
-// check makes a result of an exit code.
+// check makes a result of an exit code. A tool that lost a process for memory reports that
+// by its exit code, as make does: it says nothing about the artefact, and is no verdict. Where
+// the process may have been another's, the exit code counts: grants beside this one must
+// not take its verdict away.
 func check(a config.Adapter, phase blackboard.Phase, end End) (Output, error) {
 	if end.ExitCode == cannotRun || end.ExitCode == notFound {
 		return Output{}, fmt.Errorf("tool ended with exit code %d, there was no program to run%s", end.ExitCode, end.complaint())
@@ -205,7 +223,7 @@ func check(a config.Adapter, phase blackboard.Phase, end End) (Output, error) {
 	switch {
 	case err != nil:
 		return Output{}, err
-	case phase == blackboard.PhaseReview:
+	case phase == blackboard.PhaseReview && (end.ExitCode == 0 || end.MemoryKill != blackboard.KilledOfTool):
 		return Output{StructuralType: blackboard.Review, Type: string(blackboard.Review), Payload: string(payload), Summary: lastLine(end)}, nil
 	case end.ExitCode != 0:
 		return Output{}, fmt.Errorf("tool ended with exit code %d%s", end.ExitCode, end.complaint())

@@ -31,15 +31,25 @@ func TestAdapters(t *testing.T) {
 		"check too slow":               {check, review, End{ExitCode: -1, TimedOut: true, Timeout: time.Second}, "tool took longer than 1s"},
 		"too slow in a call":           {text, exclusive, End{ExitCode: -1, TimedOut: true, Timeout: 15 * time.Second, Call: 14983 * time.Millisecond, Model: "m", Stderr: []byte("stopped")}, "tool took longer than 15s, with a call of model m open for 15s: stopped"},
 		"too slow after a call":        {text, exclusive, End{ExitCode: -1, TimedOut: true, Timeout: time.Second, Call: time.Millisecond, Model: "m"}, "tool took longer than 1s"},
-		"check out of memory":          {check, review, End{ExitCode: -1, OutOfMemory: true}, "tool was killed: out of memory"},
+		"check out of memory":          {check, review, End{ExitCode: -1, OutOfMemory: true, MemoryKill: blackboard.KilledOfTool}, "tool was killed: out of memory"},
+		"check lost a process":         {check, review, End{ExitCode: 1, MemoryKill: blackboard.KilledOfTool, Stderr: []byte("make: Error 1")}, "out of memory: a process of the tool was killed; tool ended with exit code 1: make: Error 1"},
+		"work lost a process":          {check, exclusive, End{ExitCode: 1, MemoryKill: blackboard.KilledOfTool}, "out of memory: a process of the tool was killed; tool ended with exit code 1"},
+		"check approves all the same":  {check, review, End{MemoryKill: blackboard.KilledOfTool}, `Review Review {} {"memory_kill":"tool"}`},
+		"output objects all the same":  {output, review, End{MemoryKill: blackboard.KilledOfTool, Stdout: []byte("main.go")}, `Review Review {"exit":0,"output":"main.go"} {"memory_kill":"tool"}`},
+		"check beside a kill":          {check, review, End{ExitCode: 137, MemoryKill: blackboard.KilledBeside, Stdout: []byte("slow")}, `Review Review {"exit":137,"output":"slow"} {"memory_kill":"beside"}`},
+		"check killed beside a kill":   {check, review, End{ExitCode: -1, Signal: "SIGKILL", MemoryKill: blackboard.KilledBeside}, "out of memory: a process of the tool or beside it was killed; tool was ended by SIGKILL"},
+		"text lost a process":          {text, exclusive, End{ExitCode: 2, MemoryKill: blackboard.KilledOfTool}, "out of memory: a process of the tool was killed; tool ended with exit code 2"},
+		"too slow after a kill":        {text, exclusive, End{ExitCode: -1, TimedOut: true, Timeout: time.Second, MemoryKill: blackboard.KilledOfTool}, "out of memory: a process of the tool was killed; tool took longer than 1s"},
+		"half of the contract":         {config.Adapter{}, exclusive, End{MemoryKill: blackboard.KilledOfTool}, "out of memory: a process of the tool was killed; parse tool output: stdout is empty, expected one JSON object"},
+		"the contract all the same":    {config.Adapter{}, exclusive, End{MemoryKill: blackboard.KilledOfTool, Stdout: []byte(`{"artefact_type":"A","artefact_payload":"p","summary":"","metadata":{"n":1}}`)}, `Standard A p {"memory_kill":"tool","n":1}`},
 		"check works":                  {check, parallel, says("ok"), `Standard Checked {"exit":0,"output":"ok"}`},
 		"check fails":                  {check, exclusive, End{ExitCode: 1, Stdout: []byte("no")}, "tool ended with exit code 1"},
 		"silence approves":             {output, review, says(" \n"), "Review Review {}"},
 		"a word objects":               {output, review, says("main.go\n"), `Review Review {"exit":0,"output":"main.go\n"}`},
 		"stderr does not":              {output, review, End{Stderr: []byte("note")}, "Review Review {}"},
 		"a word fails":                 {output, exclusive, says("x\nmain.go\n"), `tool printed on stdout, and fail_on is output: "main.go"`},
-		"text":                         {text, parallel, says("two\nlines\n\n"), "Standard Notes two\nlines\n"},
-		"no text":                      {text, exclusive, says(""), "Standard Notes "},
+		"text":                         {text, parallel, says("two\nlines\n\n"), "Standard Notes two\nlines"},
+		"no text":                      {text, exclusive, says(""), "Standard Notes"},
 		"text fails":                   {text, exclusive, End{ExitCode: 3, Stdout: []byte("x")}, "tool ended with exit code 3"},
 		"too much text":                {text, exclusive, End{StdoutTruncated: true, StdoutSize: 99999999}, "tool wrote 99999999 bytes to stdout; at most 10485760 are read"},
 		"not text":                     {text, exclusive, says("\xff"), "parse tool output: stdout is not UTF-8"},
@@ -66,7 +76,7 @@ func TestAdapters(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, err := Read(c.adapter, c.phase, c.end)
-			got := string(out.StructuralType) + " " + out.Type + " " + out.Payload
+			got := strings.TrimSpace(string(out.StructuralType) + " " + out.Type + " " + out.Payload + " " + string(out.Metadata))
 			if err != nil {
 				got = err.Error()
 			}

@@ -253,8 +253,13 @@ func (c *cub) runBidScript(ctx context.Context, claim blackboard.Claim) (blackbo
 		return "", fmt.Errorf("bid script took longer than %s", bidScriptTimeout)
 	case res.OutOfMemory:
 		return "", errors.New("bid script was killed: out of memory")
+	case res.ExitCode != 0 && res.MemoryKill != "":
+		return "", fmt.Errorf("%s; bid script ended with exit code %d %s", res.MemoryKill.Text(), res.ExitCode, res.Signal)
 	case res.ExitCode != 0:
 		return "", fmt.Errorf("bid script ended with exit code %d %s", res.ExitCode, res.Signal)
+	}
+	if killed := res.MemoryKill.Text(); killed != "" {
+		c.log.Warn("bid script: "+killed, "claim", claim.ID)
 	}
 	return tool.ParseBid(res.Stdout)
 }

@@ -241,9 +241,7 @@ func (x *executor) runTool(ctx, late context.Context, w *work, chain []blackboar
 	x.metrics.toolSeconds.Observe(took.Seconds())
 	w.log.Info("tool ended", "exit_code", res.ExitCode, "signal", res.Signal, "duration", took,
 		"stdout_size", res.StdoutSize, "stderr_size", res.StderrSize)
-	if res.EmptiedTmp != "" {
-		w.log.Info("emptied /tmp: " + res.EmptiedTmp)
-	}
+	tellOf(w.log, res)
 	cause := context.Cause(running)
 	if over := model.Over(); cause == nil && over != nil { // the tool ended by itself, while its other calls did
 		cause = over

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"strings"
 	"testing"
 
 	"sett/blackboard"
@@ -48,7 +49,9 @@ type starved struct{ toolrun.Runner }
 
 func (s starved) Run(ctx context.Context, c toolrun.Command) (toolrun.Result, error) {
 	res, err := s.Runner.Run(ctx, c)
-	res.OutOfMemory = res.Signal == "SIGKILL"
+	if res.OutOfMemory = res.Signal == "SIGKILL"; res.OutOfMemory || strings.Contains(string(res.Stderr), "Killed") {
+		res.MemoryKill = blackboard.KilledOfTool
+	}
 	return res, err
 }
 
@@ -62,6 +65,32 @@ func TestOutOfMemory(t *testing.T) {
 		t.Errorf("got %s: %+v", a.Type, r)
 	}
 	if bid, why := c.awaitBid(c.open(c.goal("bid").ID, "worker"), "worker"); bid != blackboard.BidIgnore || why != "bid script was killed: out of memory" {
+		t.Errorf("bid %s because %s", bid, why)
+	}
+}
+
+// TestChildOutOfMemory: a check whose child the kernel killed gives no verdict by its exit
+// code; where it ends well all the same, the result, the log and the bid tell of it.
+func TestChildOutOfMemory(t *testing.T) {
+	t.Parallel()
+	const killed = "out of memory: a process of the tool was killed"
+	c := newClan(t)
+	tool := shell(`echo Killed >&2; [ "$SETT_TARGET_PAYLOAD" != bad ]`)
+	r := c.startWith(starved{hasty{toolrun.New()}}, "worker", vars{env.Command: tool, env.Adapter: `{"adapter":"check"}`,
+		env.BidScript: shell("echo Killed >&2; exit 3")})
+	claim := c.work("worker", blackboard.PhaseReview, "bad")
+	c.await(claim, "worker", blackboard.GrantFailed)
+	if a, f := c.failure(claim, "worker"); a.Type != blackboard.TypeToolExecutionFailure || f.Reason != killed+"; tool ended with exit code 1: Killed" {
+		t.Errorf("got %s: %+v", a.Type, f)
+	}
+	a := c.result(c.work("worker", blackboard.PhaseReview, "good"), "worker")
+	if a.StructuralType != blackboard.Review || blackboard.VerdictOf(a.Payload) != blackboard.Approve || string(a.Metadata) != `{"memory_kill":"tool"}` {
+		t.Errorf("got %s %s %s", a.StructuralType, a.Payload, a.Metadata)
+	}
+	if !strings.Contains(r.log.String(), killed) {
+		t.Errorf("the log has\n%s", r.log.String())
+	}
+	if bid, why := c.awaitBid(c.open(c.goal("bid").ID, "worker"), "worker"); bid != blackboard.BidIgnore || !strings.HasPrefix(why, killed+"; bid script ended with exit code 3") {
 		t.Errorf("bid %s because %s", bid, why)
 	}
 }

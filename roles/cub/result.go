@@ -21,7 +21,7 @@ func (x *executor) interpret(ctx context.Context, w *work, res toolrun.Result) o
 		x.metrics.timeouts.Inc()
 	}
 	out, err := tool.Read(x.settings.Adapter, w.Grant.Phase, tool.End{
-		ExitCode: res.ExitCode, Signal: res.Signal, TimedOut: res.TimedOut, OutOfMemory: res.OutOfMemory, Timeout: x.settings.Timeout, Call: w.waited, Model: x.settings.Asks.Model,
+		ExitCode: res.ExitCode, Signal: res.Signal, TimedOut: res.TimedOut, OutOfMemory: res.OutOfMemory, MemoryKill: res.MemoryKill, Timeout: x.settings.Timeout, Call: w.waited, Model: x.settings.Asks.Model,
 		Command: config.Unpinned(x.settings.Command, x.settings.Pin), Stdout: res.Stdout, Stderr: res.Stderr, StdoutSize: res.StdoutSize, StdoutTruncated: res.StdoutTruncated,
 	})
 	if err != nil {
@@ -55,6 +55,16 @@ func (x *executor) interpret(ctx context.Context, w *work, res toolrun.Result) o
 		o.verdict = blackboard.VerdictOf(a.Payload)
 	}
 	return o
+}
+
+// tellOf logs what a run did to the memory of its container.
+func tellOf(log *slog.Logger, res toolrun.Result) {
+	if killed := res.MemoryKill.Text(); killed != "" {
+		log.Warn(killed)
+	}
+	if res.EmptiedTmp != "" {
+		log.Info("emptied /tmp: " + res.EmptiedTmp)
+	}
 }
 
 // commits settles the commit of an output: the tool's own, or one that the repository

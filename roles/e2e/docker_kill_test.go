@@ -66,7 +66,7 @@ dd if=/dev/zero of=/dev/shm/x bs=64k || true
 exit 3`
 
 // TestDockerOutOfMemory has tools use more than their agents may: one is killed for
-// it, and its Failure says so; the other fills what no process can be killed for,
+// it, and its Failure says so; of a check its child is, which is no verdict; the other fills what no process can be killed for,
 // and its container lives on.
 func TestDockerOutOfMemory(t *testing.T) {
 	t.Parallel()
@@ -81,6 +81,16 @@ func TestDockerOutOfMemory(t *testing.T) {
 	if a.Type != blackboard.TypeToolExecutionFailure || !strings.Contains(report.Reason, "memory") {
 		t.Errorf("a tool out of memory: %s %+v", a.Type, report)
 	}
+	child := start(t, inContainers(clan{agents: []agent{
+		{name: "builder", bids: "GoalDefined: review", more: limit + "adapter: check\n", tool: `tail /dev/zero || exit 1`},
+	}}))
+	goal = child.post("x")
+	child.await(goal, enough)
+	if a, report = child.failure(goal); !strings.HasPrefix(report.Reason, "out of memory: a process of the tool was killed; tool ended with exit code 1") {
+		t.Errorf("a check whose child was out of memory: %s %+v", a.Type, report)
+	}
+	child.settled()
+	child.atRest()
 	whole := start(t, inContainers(clan{agents: []agent{
 		{name: "hoarder", bids: "GoalDefined: exclusive", more: limit, tool: hoards},
 	}}))

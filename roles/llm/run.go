@@ -111,6 +111,9 @@ func (l *loop) report(res toolrun.Result) string {
 	default:
 		fmt.Fprintf(&b, "Exit code %d.\n", res.ExitCode)
 	}
+	if res.MemoryKill != "" && !res.OutOfMemory {
+		b.WriteString("Out of memory: a process of the program or beside it was killed meanwhile.\n")
+	}
 	for _, out := range []struct {
 		name string
 		text []byte

@@ -43,15 +43,32 @@ func WithID(title, id string) string {
 func Named(a blackboard.Artefact) string { return WithID(Title(a), a.ID) }
 
 // Gist is an artefact in one line: the reason of a Failure, the text of a Question,
-// else its summary, else the beginning of its payload.
-func Gist(a *blackboard.Artefact) string { return words.Quote(says(a)) }
+// else its summary, else the beginning of its payload. Behind it stands that memory ran out.
+func Gist(a *blackboard.Artefact) string { return withKill(a, words.Quote(says(a))) }
 
 // longestReason is the length, in characters, of a reason that has a line of its own. A cub's
 // reasons are shorter.
 const longestReason = 600
 
 // Reason is Gist for the end of a goal: with its cause, and with commands that it names.
-func Reason(a *blackboard.Artefact) string { return words.Line(says(a), longestReason) }
+func Reason(a *blackboard.Artefact) string { return withKill(a, words.Line(says(a), longestReason)) }
+
+// withKill adds to a text that the kernel killed a process for memory in the run that made
+// the artefact.
+func withKill(a *blackboard.Artefact, text string) string {
+	if a == nil || len(a.Metadata) == 0 {
+		return text
+	}
+	var m map[string]json.RawMessage
+	var kill blackboard.MemoryKill
+	if json.Unmarshal(a.Metadata, &m) != nil || json.Unmarshal(m[blackboard.MetadataMemoryKill], &kill) != nil || kill.Text() == "" {
+		return text
+	}
+	if text == "" {
+		return kill.Text()
+	}
+	return text + "; " + kill.Text()
+}
 
 // says is the text of an artefact that its gist is taken from.
 func says(a *blackboard.Artefact) string {
@@ -97,14 +114,14 @@ func Beginnings(o *blackboard.Outline) blackboard.Artefact {
 // size. A commit that the type does not tell of is in front.
 func GistOf(o *blackboard.Outline) string {
 	a := Beginnings(o)
-	said := Gist(&a)
+	said := words.Quote(says(&a))
 	if said == "" && o.PayloadSize > len(o.Payload) {
 		said = words.Size(o.PayloadSize)
 	}
 	if said = strings.TrimSpace(said); o.Commit != "" && o.Type != blackboard.TypeCodeCommit && said != o.Commit {
 		said = "commit " + role.Clean(words.Commit(o.Commit)) + words.Because(said)
 	}
-	return said
+	return withKill(&a, said)
 }
 
 // Maker is the producer of an artefact: the agent or person, else the role.

@@ -36,15 +36,15 @@ type seenImage struct {
 	sound bool
 }
 
-// check looks at the image of a unit, once for each image. Nothing of the image runs: a
-// container is made without any mount, looked into and removed.
-func (l *links) check(ctx context.Context, c runtime.Container) error {
+// check looks at the image of a unit, once for each image, and returns the image's volumes.
+// Nothing of the image runs: a container is made without any mount, looked into and removed.
+func (l *links) check(ctx context.Context, c runtime.Container) (volumes []string, err error) {
 	if c.Binary == "" { // its image is Sett's own, or a blackboard's
-		return nil
+		return nil, nil
 	}
 	got, err := l.units.api.ImageInspect(ctx, c.Image)
 	if err != nil {
-		return engine.Plain(err)
+		return nil, engine.Plain(err)
 	}
 	places := append(prefixes(image.BinaryDir), prefixes("/tmp")...)
 	for _, m := range c.Mounts {
@@ -53,6 +53,7 @@ func (l *links) check(ctx context.Context, c runtime.Container) error {
 	var own []mount.Mount // the image's volumes, with nothing in them
 	if got.Config != nil {
 		for volume := range got.Config.Volumes {
+			volumes = append(volumes, volume)
 			places = append(places, prefixes(volume)...)
 			own = append(own, mount.Mount{Type: mount.TypeTmpfs, Target: volume})
 		}
@@ -64,11 +65,11 @@ func (l *links) check(ctx context.Context, c runtime.Container) error {
 	seen.mu.Lock()
 	defer seen.mu.Unlock()
 	if seen.sound {
-		return nil
+		return volumes, nil
 	}
 	err = l.look(ctx, got.ID, places, own)
 	seen.sound = err == nil
-	return err
+	return volumes, err
 }
 
 // look refuses an image with such a link among the places.

@@ -57,7 +57,8 @@ func (r *Runtime) Start(ctx context.Context, s runtime.Spec) (u runtime.Unit, er
 	if err != nil {
 		return u, err
 	}
-	if err := r.links.check(ctx, s.Container); err != nil {
+	volumes, err := r.links.check(ctx, s.Container)
+	if err != nil {
 		return u, err
 	}
 	release, err := r.units.locks.take(ctx, s.Name)
@@ -66,7 +67,7 @@ func (r *Runtime) Start(ctx context.Context, s runtime.Spec) (u runtime.Unit, er
 	}
 	defer release()
 	for late := r.o.Now().Add(againTime); ; {
-		u, err := r.tryStart(ctx, s, sh)
+		u, err := r.tryStart(ctx, s, sh, volumes)
 		gone := err != nil && missesNetwork(err)
 		again := gone || errors.Is(err, errRemoved) || errors.Is(err, errTaken)
 		if !again || r.o.Now().After(late) {
@@ -83,7 +84,7 @@ func (r *Runtime) Start(ctx context.Context, s runtime.Spec) (u runtime.Unit, er
 
 // tryStart first assumes that the name is free, which is the fast way: a claim waits
 // for the start.
-func (r *Runtime) tryStart(ctx context.Context, s runtime.Spec, sh shape) (u runtime.Unit, err error) {
+func (r *Runtime) tryStart(ctx context.Context, s runtime.Spec, sh shape, volumes []string) (u runtime.Unit, err error) {
 	if n := s.Container.Network; n != "" && s.Container.Join == "" {
 		if err := r.nets.ensure(ctx, n); err != nil {
 			return u, err
@@ -96,6 +97,14 @@ func (r *Runtime) tryStart(ctx context.Context, s runtime.Spec, sh shape) (u run
 	// of it the engine did.
 	work, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTime)
 	defer cancel()
+	helper, release, err := r.links.lend(work, s.Container, volumes)
+	if err != nil {
+		return u, err
+	}
+	defer release()
+	if helper != "" {
+		sh.host.VolumesFrom = []string{helper + ":ro"}
+	}
 	made, err := r.api.ContainerCreate(work, sh.config, sh.host, sh.network, nil, r.names.container(s.Name))
 	if errdefs.IsConflict(err) {
 		if u, running, err := r.settle(ctx, s.Name); err != nil || running {

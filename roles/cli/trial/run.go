@@ -192,6 +192,9 @@ func (t *Trial) run(ctx context.Context, phase blackboard.Phase) error {
 		}
 	} else {
 		t.report.Artefact = t.artefact(out)
+		if killed := res.MemoryKill.Text(); killed != "" {
+			t.say("note", killed)
+		}
 	}
 	t.changes(ctx, r)
 	return nil
@@ -204,7 +207,7 @@ func (t *Trial) interpret(ctx context.Context, phase blackboard.Phase, res toolr
 		return tool.Output{}, err
 	}
 	out, err := tool.Read(t.Agent.Adapter, phase, tool.End{
-		ExitCode: res.ExitCode, Signal: res.Signal, TimedOut: res.TimedOut, OutOfMemory: res.OutOfMemory, Timeout: t.Agent.Timeout, Call: t.waited, Model: cubOf(t).Asks.Model,
+		ExitCode: res.ExitCode, Signal: res.Signal, TimedOut: res.TimedOut, OutOfMemory: res.OutOfMemory, MemoryKill: res.MemoryKill, Timeout: t.Agent.Timeout, Call: t.waited, Model: cubOf(t).Asks.Model,
 		Command: t.Agent.Command, Stdout: res.Stdout, Stderr: res.Stderr, StdoutSize: res.StdoutSize, StdoutTruncated: res.StdoutTruncated,
 	})
 	switch {

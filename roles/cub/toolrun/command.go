@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"sett/blackboard"
 	"sett/roles/role/confine"
 )
 
@@ -68,9 +69,12 @@ type Result struct {
 	Signal    string // the name of that signal, SIGKILL for example; else empty
 	TimedOut  bool   // Timeout was over before the tool ended; any exit code is possible
 	Cancelled bool   // the context was done before the tool ended
-	// OutOfMemory: during the run the kernel killed a process of this container for
-	// memory, and the tool was killed (not by Run), or ended with exit code 137 like a
-	// shell after the death of its child. Never set where the kernel does not tell.
+	// MemoryKill: during the run the kernel killed a process for memory. Never set where
+	// the kernel does not tell.
+	MemoryKill blackboard.MemoryKill
+	// OutOfMemory: the tool itself, too, was killed (not by Run), or ended with exit code
+	// 137 like a shell after the death of its child. Set with KilledOfTool alone: a tool
+	// that shares its container may have been killed by somebody else.
 	OutOfMemory bool
 
 	Stdout, Stderr         []byte // the first Limit bytes

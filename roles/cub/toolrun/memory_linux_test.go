@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"sett/blackboard"
 )
 
 // The counter stands in a file here that the tool itself writes, since a limit of
@@ -14,16 +16,20 @@ func TestOutOfMemory(t *testing.T) {
 	for _, c := range []struct {
 		name, body string
 		noNetwork  bool
+		elsewhere  bool // not in process 1 of a container
 		want       bool
+		kill       blackboard.MemoryKill
 	}{
-		{name: "killed", body: count + `kill -KILL $$`, want: true},
-		{name: "killed, without network", body: count + `kill -KILL $$`, noNetwork: true, want: true},
-		{name: "a child killed", body: count + `sh -c 'kill -KILL $$'`, want: true},
+		{name: "killed", body: count + `kill -KILL $$`, want: true, kill: blackboard.KilledOfTool},
+		{name: "killed, without network", body: count + `kill -KILL $$`, noNetwork: true, want: true, kill: blackboard.KilledOfTool},
+		{name: "killed in local mode", body: count + `kill -KILL $$`, elsewhere: true, kill: blackboard.KilledBeside},
+		{name: "a child killed", body: count + `sh -c 'kill -KILL $$'`, want: true, kill: blackboard.KilledOfTool},
 		{name: "killed by somebody", body: `kill -KILL $$`},
-		{name: "another signal", body: count + `kill -TERM $$`},
-		{name: "failed", body: count + `exit 1`},
-		{name: "well", body: count},
-		{name: "killed by us", body: count + `trap '' TERM; while :; do sleep 0.05; done`},
+		{name: "another signal", body: count + `kill -TERM $$`, kill: blackboard.KilledOfTool},
+		{name: "failed", body: count + `exit 1`, kill: blackboard.KilledOfTool},
+		{name: "failed in local mode", body: count + `exit 1`, elsewhere: true, kill: blackboard.KilledBeside},
+		{name: "well", body: count, kill: blackboard.KilledOfTool},
+		{name: "killed by us", body: count + `trap '' TERM; while :; do sleep 0.05; done`, kill: blackboard.KilledOfTool},
 		{name: "unreadable at the end", body: `rm events; kill -KILL $$`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -39,11 +45,51 @@ func TestOutOfMemory(t *testing.T) {
 			}
 			p := New()
 			p.memory.once.Do(func() { p.memory.file = file })
+			p.crowd.owned = !c.elsewhere
 			res, err := p.Run(t.Context(), cmd)
-			if err != nil || res.OutOfMemory != c.want {
+			if err != nil || res.OutOfMemory != c.want || res.MemoryKill != c.kill {
 				t.Errorf("out of memory %t, want %t: %+v, %v", res.OutOfMemory, c.want, res, err)
 			}
 		})
+	}
+}
+
+// TestOutOfMemoryBeside: the counter of a container is that of all its runs. A run beside
+// which another went on, at any moment, does not know whose process was killed.
+func TestOutOfMemoryBeside(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "events")
+	if err := os.WriteFile(file, []byte("oom_kill 3\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := New()
+	p.memory.once.Do(func() { p.memory.file = file })
+	p.crowd.owned = true
+	run := func(body string) Result {
+		cmd := sh(body)
+		cmd.Dir = dir
+		res, err := p.Run(t.Context(), cmd)
+		if err != nil {
+			t.Error(err)
+		}
+		return res
+	}
+	const waits = `until [ -e go ]; do sleep 0.02; done; `
+	ended := make(chan Result)
+	for _, body := range []string{`touch one; ` + waits + `exit 137`, `touch two; ` + waits + `kill -KILL $$`} {
+		go func() { ended <- run(body) }()
+	}
+	res := run(`until [ -e one ] && [ -e two ]; do sleep 0.02; done; echo oom_kill 4 >events; touch go; exit 1`)
+	for _, res := range []Result{res, <-ended, <-ended} {
+		if res.OutOfMemory || res.MemoryKill != blackboard.KilledBeside {
+			t.Errorf("of several: %+v", res)
+		}
+	}
+	if res := run(`exit 1`); res.MemoryKill != "" {
+		t.Errorf("after the kill: %+v", res)
+	}
+	if res := run(`echo oom_kill 5 >events; exit 137`); !res.OutOfMemory {
+		t.Errorf("alone again: %+v", res)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -20,6 +21,7 @@ import (
 type Process struct {
 	buffers           sync.Pool // of *[readSize]byte
 	memory            memory
+	crowd             crowd
 	scratch           *scratch
 	ipc               *ipc
 	guarded, enclosed *guard // enclosed: without network
@@ -30,7 +32,7 @@ type Process struct {
 // owns /tmp and empties it; see Result. There it also removes the objects in memory that
 // its tools leave, and guards itself from its tools.
 func New() *Process {
-	p := &Process{scratch: ownScratch(), ipc: ownIPC(), condition: ownCondition()}
+	p := &Process{scratch: ownScratch(), ipc: ownIPC(), condition: ownCondition(), crowd: crowd{owned: os.Getpid() == 1}}
 	p.guarded, p.enclosed = ownGuards()
 	return p
 }
@@ -90,6 +92,8 @@ func (p *Process) run(ctx context.Context, c Command, buf []byte) (Result, error
 	defer runtime.UnlockOSThread()
 	r := &run{Command: c, buf: buf, stdin: -1, wake: -1,
 		out: stream{fd: -1, limit: c.Limit}, err: stream{fd: -1, limit: c.Limit}}
+	p.crowd.enter(r)
+	defer p.crowd.leave(r) // after the last look at the counter
 	memory := p.memory.kills()
 	if err := r.start(ctx); err != nil {
 		return Result{ExitCode: -1}, err
@@ -97,8 +101,9 @@ func (p *Process) run(ctx context.Context, c Command, buf []byte) (Result, error
 	r.loop()
 	r.end()
 	res := r.result()
-	if wasKilled(res) && !r.killed {
-		res.OutOfMemory = p.memory.kills() > memory
+	if p.memory.kills() > memory {
+		res.MemoryKill = p.crowd.blame(r)
+		res.OutOfMemory = res.MemoryKill == blackboard.KilledOfTool && wasKilled(res) && !r.killed
 	}
 	return res, nil
 }

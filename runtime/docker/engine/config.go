@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -9,6 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"unicode/utf8"
 
 	"sett/contract/env"
 )
@@ -41,7 +44,7 @@ func (s *search) contextName() (name, from string, err error) {
 	}
 	err = readJSON(path, &config)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", "", &engineError{text: err.Error()}
+		return "", "", &engineError{text: err.Error(), hint: "it is the configuration of Docker's client: correct it or move it away, or say where the engine is: DOCKER_HOST=unix://" + DefaultSocket}
 	}
 	if config.CurrentContext == "" {
 		s.pass("%s names no context", path)
@@ -67,11 +70,11 @@ func (s *search) fromContext(name, from string) (Endpoint, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return Endpoint{}, &engineError{text: from + " does not exist", hint: "docker context ls shows those there are"}
 	case err != nil:
-		return Endpoint{}, &engineError{text: from + ": " + err.Error()}
+		return Endpoint{}, &engineError{text: from + ": " + err.Error(), hint: "make the context anew, or leave it: docker context use default"}
 	}
 	docker, ok := meta.Endpoints["docker"]
 	if !ok {
-		return Endpoint{}, &engineError{text: from + " has no endpoint for Docker"}
+		return Endpoint{}, &engineError{text: from + " has no endpoint for Docker", hint: "docker context ls shows the endpoints"}
 	}
 	if docker.Host == "" {
 		docker.Host = "unix://" + DefaultSocket
@@ -90,7 +93,29 @@ func readJSON(path string, into any) error {
 		return fmt.Errorf("read %s: %w", path, Cause(err))
 	}
 	if err := json.Unmarshal(text, into); err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
+		return errors.New(path + " " + jsonFault(text, err))
 	}
 	return nil
+}
+
+// jsonFault says what is wrong with a text that is not the JSON it should be.
+func jsonFault(text []byte, err error) string {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case len(bytes.TrimSpace(text)) == 0:
+		return "is empty, and no valid JSON"
+	case errors.As(err, &syntax) && strings.HasPrefix(syntax.Error(), "unexpected end"):
+		return "is no valid JSON: it ends too early"
+	case errors.As(err, &syntax) && syntax.Offset > 0 && syntax.Offset <= int64(len(text)):
+		before := text[:syntax.Offset-1]
+		wrong, _ := utf8.DecodeRune(text[syntax.Offset-1:])
+		return fmt.Sprintf("is no valid JSON: unexpected %q in line %d, column %d", wrong,
+			bytes.Count(before, []byte("\n"))+1, utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])+1)
+	case errors.As(err, &kind) && kind.Field != "":
+		return fmt.Sprintf("is not as Docker's client writes it: %s is of the kind %s", kind.Field, kind.Value)
+	case errors.As(err, &kind):
+		return fmt.Sprintf("is not as Docker's client writes it: it is of the kind %s, not object", kind.Value)
+	}
+	return "is no valid JSON: " + err.Error()
 }

@@ -133,6 +133,9 @@ func (s *search) fromSockets() (Endpoint, error) {
 	}
 }
 
+// forms is the hint for an address that is none.
+const forms = "it looks like unix:///path/to/socket or tcp://HOST:PORT"
+
 // endpoint reads an address in the form of DOCKER_HOST.
 func endpoint(host, from string, t *TLS) (Endpoint, error) {
 	bad := func(hint, format string, args ...any) (Endpoint, error) {
@@ -144,7 +147,7 @@ func endpoint(host, from string, t *TLS) (Endpoint, error) {
 	}
 	u, err := url.Parse(full)
 	if err != nil {
-		return bad("", "not an address")
+		return bad(forms, "not an address")
 	}
 	switch u.Scheme {
 	case "unix":
@@ -159,7 +162,7 @@ func endpoint(host, from string, t *TLS) (Endpoint, error) {
 	case "tcp":
 		name, port := u.Hostname(), u.Port()
 		if name == "" {
-			return bad("", "it names no host")
+			return bad(forms, "it names no host")
 		}
 		if port == "" {
 			port = "2375" // registered for Docker without TLS

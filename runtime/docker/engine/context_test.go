@@ -123,8 +123,15 @@ var findErrors = []struct {
 	{"relative", host{env: map[string]string{"DOCKER_HOST": "unix://x.sock"}}, []string{"not absolute"}},
 	{"no such context", host{env: map[string]string{"DOCKER_CONTEXT": "nope"}, sockets: []string{DefaultSocket}}, []string{`context "nope" of DOCKER_CONTEXT does not exist`, "docker context ls"}},
 	{"no endpoint", host{env: map[string]string{"DOCKER_CONTEXT": "c"}, files: map[string]string{contextFile("meta", "c", "meta.json"): `{}`}}, []string{"no endpoint for Docker"}},
-	{"broken context", host{env: map[string]string{"DOCKER_CONTEXT": "c"}, files: map[string]string{contextFile("meta", "c", "meta.json"): `{`}}, []string{"meta.json", "unexpected end"}},
-	{"broken configuration", host{sockets: []string{DefaultSocket}, files: map[string]string{".docker/config.json": `x`}}, []string{"config.json", "invalid character"}},
+	{"broken context", host{env: map[string]string{"DOCKER_CONTEXT": "c"}, files: map[string]string{contextFile("meta", "c", "meta.json"): `{`}}, []string{"meta.json is no valid JSON: it ends too early", "docker context use default"}},
+	{"broken configuration", host{sockets: []string{DefaultSocket}, files: map[string]string{".docker/config.json": `x`}},
+		[]string{".docker/config.json is no valid JSON: unexpected 'x' in line 1, column 1", "correct it or move it away"}},
+	{"broken in the middle", host{files: map[string]string{".docker/config.json": "{\n  \"ä\": \"ä\", nope}"}}, []string{"is no valid JSON: unexpected 'n' in line 2, column 13"}},
+	{"broken literal", host{files: map[string]string{".docker/config.json": "not json"}}, []string{"is no valid JSON: unexpected 'o' in line 1, column 2"}},
+	{"empty configuration", host{files: map[string]string{".docker/config.json": "\n"}}, []string{"config.json is empty"}},
+	{"configuration of another kind", host{files: map[string]string{".docker/config.json": `[]`}}, []string{"it is of the kind array, not object"}},
+	{"context of another kind", host{files: map[string]string{".docker/config.json": `{"currentContext":7}`}}, []string{"currentContext is of the kind number"}},
+	{"no address", host{env: map[string]string{"DOCKER_HOST": "tcp://"}}, []string{"names no host", "it looks like unix:///"}},
 }
 
 func TestFindErrors(t *testing.T) {

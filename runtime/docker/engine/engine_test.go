@@ -88,6 +88,27 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
+// TestUnknownHost: an address whose host has no meaning is said to be that, with the place to correct it.
+func TestUnknownHost(t *testing.T) {
+	for _, c := range []struct {
+		err             net.DNSError
+		from, why, hint string
+	}{
+		{net.DNSError{Err: "no such host", Name: "garbage", Server: "10.0.0.1:53", IsNotFound: true}, "DOCKER_HOST", `its host "garbage" is not known`, "correct DOCKER_HOST"},
+		{net.DNSError{Err: "no such host", Name: "far", IsNotFound: true}, `context "c" of DOCKER_CONTEXT`, `its host "far" is not known`, "docker context ls"},
+		{net.DNSError{Err: "server misbehaving", Name: "far"}, "DOCKER_HOST", `the name of its host, "far", cannot be looked up: server misbehaving`, "correct DOCKER_HOST"},
+	} {
+		if why, hint := unknownHost(&c.err, c.from); why != c.why || !strings.HasPrefix(hint, c.hint) {
+			t.Errorf("%s; %s", why, hint)
+		}
+	}
+	// The resolver says of such a name by itself that it is none.
+	_, err := Open(t.Context(), Endpoint{Host: "tcp://no..host:1", From: "DOCKER_HOST"})
+	if !errors.Is(err, ErrEngine) || !strings.Contains(err.Error(), `does not answer: its host "no..host" is not known`) || !strings.HasPrefix(Hint(err), "correct DOCKER_HOST") {
+		t.Errorf("got %v; %s", err, Hint(err))
+	}
+}
+
 // An engine that takes the connection and says nothing, as behind a frozen virtual
 // machine.
 func TestOpenSilence(t *testing.T) {

@@ -49,7 +49,10 @@ func unreachable(ctx context.Context, ep Endpoint, err error) error {
 		_ = conn.Close()
 	}
 	why := Short(err)
+	var lookup *net.DNSError
 	switch {
+	case errors.As(dialErr, &lookup):
+		why, e.hint = unknownHost(lookup, ep.From)
 	case errors.Is(dialErr, syscall.EACCES) || errors.Is(dialErr, syscall.EPERM):
 		why = "permission denied"
 		e.hint = permissionHint(ep)
@@ -68,6 +71,19 @@ func unreachable(ctx context.Context, ep Endpoint, err error) error {
 	}
 	e.text = fmt.Sprintf("container engine at %s (%s) does not answer: %s", ep.Host, ep.From, why)
 	return e
+}
+
+// unknownHost says that the name of the engine's host leads nowhere. From is the source of the
+// name.
+func unknownHost(err *net.DNSError, from string) (why, hint string) {
+	hint = "correct DOCKER_HOST, or unset it to use an engine of this machine"
+	if from != "DOCKER_HOST" {
+		hint = "docker context ls shows the hosts; docker context use default uses an engine of this machine"
+	}
+	if err.IsNotFound {
+		return fmt.Sprintf("its host %q is not known", err.Name), hint
+	}
+	return fmt.Sprintf("the name of its host, %q, cannot be looked up: %s", err.Name, err.Err), hint
 }
 
 func permissionHint(ep Endpoint) string {
