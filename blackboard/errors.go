@@ -193,7 +193,7 @@ func (e *SchemaError) Error() string {
 // Remedy returns the way on.
 func (e *SchemaError) Remedy() string {
 	if e.Older {
-		return "sett up converts them, once"
+		return "sett up converts them, once; an older sett is shut out from then on, so make a backup with that one first: sett ledger export"
 	}
 	return "use the sett that wrote them, or a newer one"
 }
