@@ -33,7 +33,7 @@ func TestDryRunTellsOfConversion(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := strings.Join(strings.Fields(run("up", "--dry-run")), " ")
-		said := strings.Contains(text, "have schema 1, this sett writes 2: they are converted, once; an older sett is shut out from then on, so make a backup with that one first: sett ledger export")
+		said := strings.Contains(text, "have schema 1, this sett writes 2; sett up converts them, once; an older sett is shut out from then on, so make a backup with that one first: sett ledger export")
 		if p.Blackboard.Converts != converts || said != converts || p.Idle() && converts {
 			t.Errorf("%+v, want %v:\n%s", p.Blackboard, converts, text)
 		}

@@ -49,7 +49,7 @@ func noteConversion(ctx context.Context, u *upRun) {
 		return
 	}
 	u.plan.Blackboard.Converts = true
-	u.plan.note(nil, "%v: they are converted, once; an older sett is shut out from then on, so make a backup with that one first: sett ledger export", schema)
+	u.plan.note(nil, "%v; %s", schema, schema.Remedy())
 }
 
 // convert brings the records of an older sett into the form of this one, once. The parts of then
