@@ -184,6 +184,7 @@ func (e *RemovedError) Unwrap() error { return ErrCorrupt }
 type SchemaError struct {
 	Instance, Has, Wants string
 	Older                bool // they can be converted
+	Begun                bool // a conversion was interrupted: an older sett is shut out already
 }
 
 func (e *SchemaError) Error() string {
@@ -192,8 +193,11 @@ func (e *SchemaError) Error() string {
 
 // Remedy returns the way on.
 func (e *SchemaError) Remedy() string {
-	if e.Older {
-		return "sett up converts them, once"
+	switch {
+	case e.Older && e.Begun:
+		return "sett up goes on to convert them"
+	case e.Older:
+		return "sett up converts them, once; an older sett is shut out from then on, so make a backup with that one first: sett ledger export"
 	}
 	return "use the sett that wrote them, or a newer one"
 }

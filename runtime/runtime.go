@@ -28,6 +28,7 @@ const (
 	LabelAttempt     = "sett.attempt"     // of a worker's grant
 	LabelTree        = "sett.tree"        // the private tree of the unit's tool
 	LabelConfig      = "sett.config"      // digest of the unit's configuration
+	LabelSett        = "sett.sett"        // the sett that the unit runs, for a part of sett in a container
 	LabelPin         = "sett.pin"         // digest of the pinned files that the unit uses
 	LabelWorkspace   = "sett.workspace"   // the instance's repository on the host
 	LabelStarted     = "sett.started"     // the start of the instance's `sett up`, RFC 3339

@@ -58,8 +58,12 @@ func refusesOlder(t *testing.T, s *server, has string) {
 	if err == nil {
 		b.Close()
 	}
+	remedy := "sett up converts them, once; an older sett is shut out from then on, so make a backup with that one first: sett ledger export"
+	if has != "1" {
+		remedy = "sett up goes on to convert them"
+	}
 	var schema *blackboard.SchemaError
-	if !errors.As(err, &schema) || schema.Has != has || schema.Remedy() != "sett up converts them, once" {
+	if !errors.As(err, &schema) || schema.Has != has || schema.Remedy() != remedy {
 		t.Fatalf("opened a board of schema %s: %v", has, err)
 	}
 }

@@ -1,8 +1,6 @@
 package config
 
 import (
-	"bytes"
-	"encoding/json"
 	"maps"
 	"net/url"
 	"reflect"
@@ -47,16 +45,7 @@ func (c *Config) tree() map[string]any {
 	for i := range with.Agents {
 		with.Agents[i].Bids = withoutLines(with.Agents[i].Bids)
 	}
-	text, err := json.Marshal(with)
-	if err != nil {
-		panic("config: encode: " + err.Error()) // no value of its types can fail
-	}
-	exact := json.NewDecoder(bytes.NewReader(text))
-	exact.UseNumber()
-	all := map[string]any{}
-	if err := exact.Decode(&all); err != nil {
-		panic("config: decode: " + err.Error()) // it is an object
-	}
+	all := asObject(with)
 	for _, key := range []string{"agents", "models"} {
 		all[key] = byName(all[key])
 	}

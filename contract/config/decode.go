@@ -12,13 +12,14 @@ import (
 // decoder reads a file into a Config and reports its errors.
 type decoder struct {
 	*reporter
-	read        *reader
-	runtime     string     // overrides the file's; empty: it does not
-	otherwise   string     // the runtime where neither says one; empty: docker
-	saysRuntime *string    // set to the file's own; nil: nobody asks
-	warnings    *[]Warning // is set to the doubts; nil: nobody asks
-	doubts      []Warning
-	faulty      []string // paths of lists that had a fault, and so may lack an item
+	read         *reader
+	runtime      string     // overrides the file's; empty: it does not
+	otherwise    string     // the runtime where neither says one; empty: docker
+	saysRuntime  *string    // set to the file's own; nil: nobody asks
+	saysEmbedded *bool      // set to whether the file says it; nil: nobody asks
+	warnings     *[]Warning // is set to the doubts; nil: nobody asks
+	doubts       []Warning
+	faulty       []string // paths of lists that had a fault, and so may lack an item
 }
 
 // newDecoder returns a decoder that reports problems of the file.

@@ -21,6 +21,9 @@ func DefaultRuntime(name string) Option { return func(d *decoder) { d.otherwise 
 // NoteRuntime sets said to the runtime that the file itself names; empty: it names none.
 func NoteRuntime(said *string) Option { return func(d *decoder) { d.saysRuntime = said } }
 
+// NoteEmbedded sets said to whether the file itself says that the blackboard is sett's own, or is not.
+func NoteEmbedded(said *bool) Option { return func(d *decoder) { d.saysEmbedded = said } }
+
 // NoteWarnings sets warnings to the doubts about a valid file, in file order.
 func NoteWarnings(warnings *[]Warning) Option { return func(d *decoder) { d.warnings = warnings } }
 
@@ -77,6 +80,9 @@ func (d *decoder) top(root *node) *Config {
 	says := keys["runtime"] != nil
 	if d.saysRuntime != nil && says {
 		*d.saysRuntime = c.Runtime
+	}
+	if d.saysEmbedded != nil {
+		*d.saysEmbedded = f.embedded != position{}
 	}
 	if !says && d.runtime == "" {
 		d.runtime = d.otherwise

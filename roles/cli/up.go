@@ -51,7 +51,8 @@ is not used: nothing is granted until its data is back, or a backup is imported,
 --adopt-empty says to go on with it as it is.
 
 An instance on a Redis of your own stays there, also where --redis-url, SETT_REDIS_URL and
-redis.url are left out; --embedded begins with sett's own blackboard.
+redis.url are left out; --embedded begins with sett's own blackboard. One of containers
+that has sett's own stays there, too, unless services.redis in sett.yml says otherwise.
 
 On a Redis of your own each name belongs to the workspace that first used it there, on
 whatever machine. Another workspace with that name is refused: give it another --name, or

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -46,19 +47,24 @@ func TestUpReplacesOtherSett(t *testing.T) {
 			return e
 		}, "keeper", "blackboard", "orchestrator", "agent-one")
 	})
-	t.Run("docker", func(t *testing.T) {
-		e, _, _, dir := containerWorkspace(t)
-		replaceSett(t, e, dir, func(other string) role.Env {
-			now, lookup := e, e.Lookup
-			now.Lookup = func(v string) (string, bool) {
-				if v == deploy.LinuxBinary {
-					return other, true
-				}
-				return lookup(v)
+	for kind, replaced := range map[string][]string{"docker": {"orchestrator", "agent-one"}, "embedded": {"blackboard", "orchestrator", "agent-one"}} {
+		t.Run(kind, func(t *testing.T) {
+			e, _, _, dir := containerWorkspace(t)
+			if kind == "embedded" {
+				clanWith(t, e.Args[1], "services: {redis: {embedded: true}}\n")
 			}
-			return now
-		}, "orchestrator", "agent-one")
-	})
+			replaceSett(t, e, dir, func(other string) role.Env {
+				now, lookup := e, e.Lookup
+				now.Lookup = func(v string) (string, bool) {
+					if v == deploy.LinuxBinary {
+						return other, true
+					}
+					return lookup(v)
+				}
+				return now
+			}, replaced...)
+		})
+	}
 }
 
 func replaceSett(t *testing.T, e role.Env, dir string, swap func(other string) role.Env, replaced ...string) {
@@ -92,8 +98,13 @@ func replaceSett(t *testing.T, e role.Env, dir string, swap func(other string) r
 	if out, _ := invoke(t.Context(), e, "doctor"); !strings.Contains(out, "it was started by sett "+testVersion+" ") {
 		t.Errorf("doctor does not say it:\n%s", out)
 	}
+	if in.Embedded {
+		leftBoard(t, e, in)
+	}
 	if out := must("up"); !strings.Contains(out, "its parts are restarted with this one, sett "+otherVersion) ||
-		!strings.Contains(out, "one: as before, is restarted with this sett") || strings.Contains(out, "one: changed") {
+		!strings.Contains(out, "one: as before, is restarted with this sett") || strings.Contains(out, "one: changed") ||
+		!strings.Contains(out, "repository: as before, is started anew with this sett") || strings.Contains(out, "repository: changed") ||
+		strings.Contains(out, "blackboard: of another version, is replaced") != (in.Embedded) {
 		t.Errorf("up does not say it:\n%s", out)
 	}
 	after := liveUnits(t, e, dir)
@@ -130,6 +141,35 @@ func writeAsking(t *testing.T, repo string) {
 	}
 	gitIn(t, repo, "", "add", "-A")
 	gitIn(t, repo, "", "commit", "-q", "-m", "first")
+}
+
+// leftBoard has the instance say that this sett started it, as after an up that left its blackboard on the one of before.
+func leftBoard(t *testing.T, e role.Env, in *instance.Instance) {
+	t.Helper()
+	was := in.Sett
+	for _, sett := range []string{e.Build.Name(), was} {
+		in.Sett = sett
+		if err := in.Save(); err != nil {
+			t.Fatal(err)
+		}
+		out, _ := invoke(t.Context(), e, "doctor")
+		if strings.Contains(strings.Join(strings.Fields(out), " "), "its blackboard runs sett "+testVersion) != (sett != was) {
+			t.Errorf("%s: doctor says\n%s", sett, out)
+		}
+	}
+}
+
+// clanWith adds lines to sett.yml.
+func clanWith(t *testing.T, repo, lines string) {
+	t.Helper()
+	f, err := os.OpenFile(filepath.Join(repo, instance.ConfigName), os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.WriteString(lines)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // question is the one that is open.

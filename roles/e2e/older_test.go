@@ -38,6 +38,9 @@ func TestOlderRecords(t *testing.T) {
 	if code, out := in.sett("hoard"); code != 7 || !strings.Contains(out, "have schema 1, this sett writes 2") || !strings.Contains(out, "sett up converts them, once") {
 		t.Errorf("sett hoard ended with %d:\n%s", code, out)
 	}
+	if out := strings.Join(strings.Fields(in.must("up", "--dry-run", "--runtime", in.o.runtime())), " "); !strings.Contains(out, "sett up converts them, once; an older sett is shut out from then on") {
+		t.Errorf("sett up --dry-run said:\n%s", out)
+	}
 	out := in.must("up", "--adopt-empty", "--runtime", in.o.runtime())
 	if !strings.Contains(out, "converted 36 artefacts and 20 claims") {
 		t.Errorf("sett up said:\n%s", out)

@@ -36,7 +36,7 @@ func TestCodeOf(t *testing.T) {
 
 func TestNotOpened(t *testing.T) {
 	for want, err := range map[string]error{
-		"ask": blackboard.ErrUnavailable, "sett up converts them, once": fmt.Errorf("open: %w", &blackboard.SchemaError{Older: true}),
+		"ask": blackboard.ErrUnavailable, "sett up goes on to convert them": fmt.Errorf("open: %w", &blackboard.SchemaError{Older: true, Begun: true}),
 		"take its rename-command off the configuration of that server, and restart it": fmt.Errorf("open: %w", &blackboard.CommandError{Commands: []string{"EVAL"}}),
 		"use the sett that wrote them, or a newer one":                                 &blackboard.SchemaError{},
 	} {

@@ -241,7 +241,7 @@ func (b *shaper) mounts(ctx context.Context, s runtime.Spec) ([]mount.Mount, err
 var known = []string{
 	runtime.LabelInstance, runtime.LabelComponent, runtime.LabelAgent, runtime.LabelRole, runtime.LabelRun,
 	runtime.LabelIncarnation, runtime.LabelClaim, runtime.LabelAttempt, runtime.LabelTree, runtime.LabelConfig,
-	runtime.LabelPin, runtime.LabelWorkspace, runtime.LabelStarted,
+	runtime.LabelSett, runtime.LabelPin, runtime.LabelWorkspace, runtime.LabelStarted,
 }
 
 // labels are a container's: the instance's and the unit's own.

@@ -18,10 +18,11 @@ func (u *upRun) readConfig() (f *facts, err error) {
 	at, o := u.at, u.options
 	f = &facts{sett: at.Build.Name()}
 	said := ""
-	if f.desired, f.file, err = at.Config(config.WithRuntime(o.Runtime), config.NoteRuntime(&said), config.NoteWarnings(&f.doubts)); err != nil {
+	if f.desired, f.file, err = at.Config(config.WithRuntime(o.Runtime), config.NoteRuntime(&said), config.NoteEmbedded(&f.boardSaid), config.NoteWarnings(&f.doubts)); err != nil {
 		return nil, err
 	}
 	c := f.desired
+	f.boardSaid = f.boardSaid || c.Services.Redis.Image != config.DefaultRedisImage
 	f.asBefore = o.Runtime == "" && said == "" && c.Runtime == config.RuntimeProcess
 	if f.rights, err = instance.Rights(at, c, said, f.file); err != nil {
 		return nil, err
@@ -54,9 +55,9 @@ func (u *upRun) readConfig() (f *facts, err error) {
 	return f, nil
 }
 
-// staysExternal keeps an instance on the Redis of the user's own with which it was up last, where nothing names a
+// staysOnBoard keeps an instance on the Redis of the user's own with which it was up last, where nothing names a
 // server: a flag or variable that is left out is no reason to begin with an empty blackboard.
-func staysExternal(u *upRun) (err error) {
+func staysOnBoard(u *upRun) (err error) {
 	f, c, o := u.facts, u.c, u.options
 	if c.Redis.URL == "" && u.in.Known() && u.in.External && upAt(u.in) == boardOf(u.in.State) && !o.Embedded && !c.Services.Redis.Embedded {
 		c.Redis.URL, c.Services.Redis.URL = u.in.URL, u.in.URL
@@ -71,8 +72,19 @@ func staysExternal(u *upRun) (err error) {
 	}
 	if c.Redis.URL == "" {
 		c.Redis.CAFile = ""
+		staysEmbedded(u)
 	}
 	return nil
+}
+
+// staysEmbedded keeps an instance of containers on sett's own blackboard with which it was up last, likewise.
+func staysEmbedded(u *upRun) {
+	f, c := u.facts, u.c
+	if c.Runtime == config.RuntimeDocker && !c.Services.Redis.Embedded && !f.boardSaid && u.in.Known() &&
+		u.in.Runtime == config.RuntimeDocker && u.in.Embedded && !u.in.External && upAt(u.in) == boardOf(u.in.State) {
+		c.Services.Redis.Embedded = true
+		f.settings = append(f.settings, "the blackboard is sett's own, as before; services: {redis: {embedded: false}} in "+instance.ConfigName+" begins with Redis, after sett down")
+	}
 }
 
 // gateTime is the time in which the blackboard may tell that it has a type.

@@ -194,7 +194,7 @@ func (l *containerLauncher) launch(ctx context.Context, serve func(context.Conte
 	}
 	var board *runtime.Unit
 	if !in.External {
-		unit, err := l.startBlackboard(ctx)
+		unit, err := l.renewBlackboard(ctx)
 		if err != nil {
 			return fmt.Errorf("start blackboard: %w", err)
 		}
@@ -221,6 +221,20 @@ func (l *containerLauncher) ahead(ctx context.Context) (wait func() error) {
 	done := make(chan error, 1)
 	go func() { done <- l.startControl(ctx, spec) }()
 	return sync.OnceValue(func() error { return <-done })
+}
+
+// renewBlackboard starts the blackboard's container. One of another version gives way to it: its volume keeps what it holds,
+// and all others come back to it. An interruption in between does not leave the instance without one.
+func (l *containerLauncher) renewBlackboard(ctx context.Context) (runtime.Unit, error) {
+	if !l.j.plan.renewsBoard() {
+		return l.startBlackboard(ctx)
+	}
+	whole, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer cancel()
+	if err := l.j.place.Stop(whole, runtime.ComponentBlackboard, orchestratorGrace); err != nil {
+		return runtime.Unit{}, err
+	}
+	return l.startBlackboard(whole)
 }
 
 // startBlackboard starts the blackboard's container, at another port if another program

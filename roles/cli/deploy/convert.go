@@ -29,6 +29,29 @@ func lookAtSchema(ctx context.Context, u *upRun) error {
 	return nil
 }
 
+// noteConversion plans the conversion of records of an older sett: of a blackboard that answers, and of a stopped one in files
+// of this machine.
+func noteConversion(ctx context.Context, u *upRun) {
+	if !u.in.Known() || u.facts.moved() || boardOf(u.plan.state) != boardOf(u.in.State) {
+		return
+	}
+	b, err := u.in.Glance(ctx, u.at.Terminal, "sett-up")
+	done := func() { b.Close() }
+	var schema *blackboard.SchemaError
+	if err != nil && !errors.As(err, &schema) && !u.facts.runs() {
+		_, done, err = instance.OpenStopped(ctx, u.at, u.in)
+	}
+	if err == nil {
+		done()
+		return
+	}
+	if !errors.As(err, &schema) || !schema.Older {
+		return
+	}
+	u.plan.Blackboard.Converts = true
+	u.plan.note(nil, "%v; %s", schema, schema.Remedy())
+}
+
 // convert brings the records of an older sett into the form of this one, once. The parts of then
 // write the old form, so those that run are stopped first; the new ones take their place.
 func convert(ctx context.Context, u *upRun) error {

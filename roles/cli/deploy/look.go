@@ -18,16 +18,17 @@ import (
 
 // facts are everything that a plan follows from. Looking makes nothing.
 type facts struct {
-	desired  *config.Config   // sett.yml, the flags and the environment
-	file     string           // sett.yml's path
-	root     string           // the workspace
-	shown    string           // the workspace as people read it
-	sett     string           // the version of this program
-	landlock int              // the kernel's version of Landlock, where tools have walls; 0: none
-	asBefore bool             // neither sett.yml nor a flag names the runtime
-	rights   []config.Right   // of sett.yml, whatever the flags say
-	doubts   []config.Warning // about sett.yml
-	unset    []string         // sentences about variables of the host that are wanted and not set
+	desired   *config.Config   // sett.yml, the flags and the environment
+	file      string           // sett.yml's path
+	root      string           // the workspace
+	shown     string           // the workspace as people read it
+	sett      string           // the version of this program
+	landlock  int              // the kernel's version of Landlock, where tools have walls; 0: none
+	boardSaid bool             // sett.yml says whether the blackboard is sett's own, or names an image of Redis
+	asBefore  bool             // neither sett.yml nor a flag names the runtime
+	rights    []config.Right   // of sett.yml, whatever the flags say
+	doubts    []config.Warning // about sett.yml
+	unset     []string         // sentences about variables of the host that are wanted and not set
 
 	state      instance.State // of the instance, as its directory has it
 	known      bool           // the instance's directory has a state
@@ -223,7 +224,7 @@ func (f *facts) refusal() error {
 			"whoever started it can use it; sett down --name %s ends it", f.state.Name)
 	case config.Diff(f.before, f.desired).Instance:
 		return role.Fail(role.Usage, fmt.Errorf("instance %s runs, and %s, or what the flags say of it, changed in runtime, services, redis or where the orchestrator runs", f.state.Name, instance.ConfigName),
-			"sett up with the flags that it was started with, or sett down && sett up; for now it goes on as it was")
+			"sett up with the flags that it was started with%s, or sett down && sett up; for now it goes on as it was", flagsOf(f.before, f.desired))
 	}
 	return nil
 }

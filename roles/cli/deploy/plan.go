@@ -31,17 +31,18 @@ type Plan struct {
 	Rights     []config.Right `json:"rights"`  // of sett.yml that nobody agreed to yet
 	Notices    []string       `json:"notices"` // other notices of sett up
 
-	state    instance.State // of the instance, for its directory
-	clears   bool           // units that run are stopped before anything starts
-	newData  bool           // the blackboard has no volume yet
-	values   bool           // the host has other values for variables of the running instance
-	other    string         // the running instance was started by this other sett; empty: by this one
-	reloads  []string       // the changed settings of the orchestrator
-	onlySett []string       // changed agents that differ in the version of sett alone
-	onlyPin  []string       // changed agents that differ in the pinned files alone
-	tells    bool           // there are notices that are said once
-	atOnce   []string       // notices before anything is done
-	atEnd    []string       // notices when the instance is ready
+	state     instance.State // of the instance, for its directory
+	clears    bool           // units that run are stopped before anything starts
+	newData   bool           // the blackboard has no volume yet
+	values    bool           // the host has other values for variables of the running instance
+	other     string         // the running instance was started by this other sett; empty: by this one
+	reloads   []string       // the changed settings of the orchestrator
+	onlySett  []string       // changed agents that differ in the version of sett alone
+	sameParts []string       // changed parts of sett itself that differ in its version alone
+	onlyPin   []string       // changed agents that differ in the pinned files alone
+	tells     bool           // there are notices that are said once
+	atOnce    []string       // notices before anything is done
+	atEnd     []string       // notices when the instance is ready
 }
 
 // The actions on an instance.
@@ -66,8 +67,9 @@ type PlannedChanges struct {
 
 // PlannedBoard is the blackboard.
 type PlannedBoard struct {
-	Kind    string `json:"kind"`              // redis, embedded, or external: one of the user's own
-	Address string `json:"address,omitempty"` // absent: a port that is free when it starts
+	Kind     string `json:"kind"`               // redis, embedded, or external: one of the user's own
+	Address  string `json:"address,omitempty"`  // absent: a port that is free when it starts
+	Converts bool   `json:"converts,omitempty"` // its records are of an older sett, and are converted, once: that shuts older ones out
 }
 
 // PlannedPart is a unit of the instance and the action on it.
@@ -224,6 +226,9 @@ func (p *Plan) planChanges(f *facts) {
 	to.Added, to.Removed, to.Changed = append(to.Added, c.Added...), append(to.Removed, c.Removed...), append(to.Changed, c.Changed...)
 	to.Policy, to.Notify, to.Repository, to.Models = c.Policy, c.Notify, c.Repository, c.Models
 	p.reloads = reloads(f.before, f.desired)
+	if p.other != "" {
+		p.sameParts = sameParts(f.before, f.desired)
+	}
 	for _, name := range c.Changed {
 		was, _ := f.before.Agent(name)
 		if is, _ := f.desired.Agent(name); p.other != "" && onlySett(was, is) {
@@ -252,30 +257,6 @@ func reloads(before, after *config.Config) (all []string) {
 		all = append(all, "bids, replicas, warm or retries of agents")
 	}
 	return all
-}
-
-// onlySett says whether two configurations of an agent differ in the version of sett
-// alone, and in nothing of sett.yml or of its image.
-func onlySett(was, is config.Agent) bool {
-	if was.Resolved != nil && is.Resolved != nil {
-		resolved := *is.Resolved
-		resolved.Sett, resolved.Binary = was.Resolved.Sett, was.Resolved.Binary
-		is.Resolved = &resolved
-	} else {
-		was.Resolved, is.Resolved = nil, nil // a sett of before there was any
-	}
-	return was.Digest() == is.Digest()
-}
-
-// OtherSett names the sett that started an instance; empty: this one did.
-func OtherSett(started, this string) string {
-	switch started {
-	case this:
-		return ""
-	case "":
-		return "an older sett"
-	}
-	return "sett " + started
 }
 
 // board describes the blackboard.
@@ -312,7 +293,7 @@ func (p *Plan) replaces() bool {
 // Idle says whether the instance is as it should be: nothing is to be done.
 func (p *Plan) Idle() bool {
 	differs := func(t PlannedThing) bool { return t.Action != thingPresent }
-	return p.Action == actionApply && p.unchanged() && p.other == "" &&
+	return p.Action == actionApply && p.unchanged() && p.other == "" && !p.Blackboard.Converts &&
 		!slices.ContainsFunc(p.Parts, func(part PlannedPart) bool { return part.Action != PartKeep }) &&
 		!slices.ContainsFunc(slices.Concat(p.Networks, p.Volumes), differs)
 }

@@ -119,6 +119,9 @@ func (p *Plan) planContainer(f *facts, part *PlannedPart, refs map[string]string
 	case runtime.ComponentBlackboard:
 		if part.Image = refs[redisImage]; p.state.Embedded {
 			part.Image = own
+			if part.Action == PartKeep && (p.state.Control != f.engine.brain || !ofSett(f.units, part.Part, f.sett)) {
+				part.Action = partRestart // sett's own, and of another version
+			}
 		}
 		return runtime.NetworkFull
 	case runtime.ComponentOrchestrator:

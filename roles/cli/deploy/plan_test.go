@@ -71,9 +71,10 @@ func (f *facts) running(t *testing.T, yml string) *facts {
 }
 
 const (
-	planOne    = "runtime: process\nagents:\n  one: {command: [a]}\n"
-	planTwo    = "runtime: process\napprove: [GoalDefined]\nagents:\n  one: {command: [b]}\n  two: {command: [a]}\n"
-	planDocker = "runtime: docker\nagents:\n  one: {image: 'tools:1', command: [a], network: internal}\n"
+	planOne      = "runtime: process\nagents:\n  one: {command: [a]}\n"
+	planTwo      = "runtime: process\napprove: [GoalDefined]\nagents:\n  one: {command: [b]}\n  two: {command: [a]}\n"
+	planEmbedded = planDocker + "services: {redis: {embedded: true}}\n"
+	planDocker   = "runtime: docker\nagents:\n  one: {image: 'tools:1', command: [a], network: internal}\n"
 )
 
 // An instance that starts with another blackboard than before says where that is which happened until now: a flag that
@@ -120,6 +121,14 @@ func TestPlan(t *testing.T) {
 	moved.units, moved.state.Runtime = moved.units[3:], config.RuntimeDocker // an agent is left
 	brain := planned(t, planDocker).running(t, planDocker)
 	brain.engine.brain = "control-3"
+	embedded := func(sett string) *facts {
+		f := planned(t, planEmbedded).running(t, planEmbedded)
+		f.state.Embedded, f.units[0].Labels[runtime.LabelSett] = true, sett
+		return f
+	}
+	const embeddedThings = "sett:2 present, redis:7 pull, git:1 present, tools:1 present, n-full present, n-internal present, v-ledger present, v-control present"
+	upgraded := embedded("1 (commit a)")
+	upgraded.state.Sett = "1 (commit a)"
 	unset := planned(t, planOne)
 	unset.unset, unset.repository = []string{"agent one: variable X is not set here"}, false
 	for _, c := range []struct {
@@ -145,6 +154,14 @@ func TestPlan(t *testing.T) {
 			things: "sett:2 present, redis:7 pull, git:1 present, tools:1 present, n-full make, n-internal make, v-ledger make, v-control make", flags: "clears newData"},
 		{name: "the same containers", facts: planned(t, planDocker).running(t, planDocker), action: actionApply, parts: "blackboard keep, orchestrator keep, agent-one keep, repository keep",
 			things: "sett:2 present, redis:7 pull, git:1 present, tools:1 present, n-full present, n-internal present, v-ledger present, v-control present", address: "127.0.0.1:7000", flags: "idle"},
+		{name: "the same embedded blackboard", facts: embedded(thisSett), action: actionApply, parts: "blackboard keep, orchestrator keep, agent-one keep, repository keep",
+			things: embeddedThings, address: "127.0.0.1:7000", flags: "idle"},
+		{name: "an embedded blackboard of another sett", facts: embedded("1 (commit a)"), action: actionApply, parts: "blackboard restart, orchestrator keep, agent-one keep, repository keep",
+			things: embeddedThings, address: "127.0.0.1:7000"},
+		{name: "one of an older sett", facts: embedded(""), action: actionApply, parts: "blackboard restart, orchestrator keep, agent-one keep, repository keep",
+			things: embeddedThings, address: "127.0.0.1:7000"},
+		{name: "all of another sett", facts: upgraded, action: actionApply, parts: "blackboard restart, orchestrator restart, agent-one keep, repository keep",
+			things: embeddedThings, address: "127.0.0.1:7000", notices: "it was started by sett 1 (commit a)", flags: "replaces"},
 		{name: "another control image", facts: brain, action: actionApply, parts: "blackboard keep, orchestrator restart, agent-one keep, repository keep",
 			things: "sett:2 present, redis:7 pull, git:1 present, tools:1 present, n-full present, n-internal present, v-ledger present, v-control present", address: "127.0.0.1:7000", flags: "replaces"},
 	} {
@@ -200,6 +217,15 @@ func TestPlanChanges(t *testing.T) {
 	other := planned(t, planOne).running(t, planOne)
 	other.state.Sett = ""
 	other.before.Agents[0].Resolved, other.desired.Agents[0].Resolved = &config.Resolved{Sett: "1"}, &config.Resolved{Sett: "2"}
+	other.before.Services.Repository.Resolved, other.desired.Services.Repository.Resolved = &config.Resolved{Sett: "1"}, &config.Resolved{Sett: "2"}
+	if p := newPlan(other); !p.Changes.Repository || !slices.Contains(p.sameParts, runtime.ComponentRepository) {
+		t.Errorf("%+v", p)
+	}
+	other.desired.Services.Repository.Image = "git:2"
+	if p := newPlan(other); slices.Contains(p.sameParts, runtime.ComponentRepository) {
+		t.Errorf("with another image: %+v", p)
+	}
+	other.desired.Services.Repository.Image = other.before.Services.Repository.Image
 	if p := newPlan(other); p.other != "an older sett" || !slices.Equal(p.onlySett, []string{"one"}) || p.state.Sett != thisSett {
 		t.Errorf("%+v", p)
 	}

@@ -75,7 +75,7 @@ func (p *Plan) tell(at *instance.Locator) {
 		return
 	case p.other != "":
 		line("~", term.Warn, "was started by %s; its parts are restarted with this one, sett %s", role.Clean(p.other), p.state.Sett)
-	case p.unchanged() && !p.replaces():
+	case p.unchanged() && !p.replaces() && !p.renewsBoard():
 		at.Printf("  runs already, nothing changed in %s\n", role.Clean(at.Relative(p.ConfigFile)))
 		return
 	}
@@ -101,11 +101,18 @@ func (p *Plan) tell(at *instance.Locator) {
 		name    string
 		changed bool
 	}{{runtime.ComponentNotifier, p.Changes.Notify}, {runtime.ComponentRepository, p.Changes.Repository}, {runtime.ComponentModelGateway, p.Changes.Models}} {
-		if part := p.part(own.name); own.changed && part != nil && part.Action == PartStop {
+		switch part := p.part(own.name); {
+		case !own.changed:
+		case part != nil && part.Action == PartStop:
 			line("-", term.Bad, "%s: gone, is stopped", own.name)
-		} else if own.changed {
+		case slices.Contains(p.sameParts, own.name):
+			line("~", term.Warn, "%s: as before, is started anew with this sett", own.name)
+		default:
 			line("~", term.Warn, "%s: changed, is started anew", own.name)
 		}
+	}
+	if p.renewsBoard() {
+		line("~", term.Warn, "blackboard: of another version, is replaced; it keeps what it holds")
 	}
 	switch o := p.part(runtime.ComponentOrchestrator); {
 	case p.values && p.other == "":

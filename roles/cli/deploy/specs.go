@@ -73,6 +73,7 @@ func (l *containerLauncher) blackboardSpec() runtime.Spec {
 		c.Files = []runtime.File{{Path: dataDir + "/redis/redis.conf", Mode: 0o600, Data: []byte(redisConf)}, l.usersFile()}
 		return s
 	}
+	s.Labels[runtime.LabelSett] = l.j.at.Build.Name()
 	c.Image = l.control.ID
 	// The file makes the directory, and makes it its user's.
 	c.Files = []runtime.File{{Path: ledgerDir + "/README", Mode: 0o600, Data: []byte("The ledger of a blackboard of Sett.\n")}}
@@ -147,9 +148,11 @@ func (l *containerLauncher) orchestratorSpec() runtime.Spec {
 		}
 	}
 	vars = append(vars, valuesEnviron(l.j.values)...)
+	labels := l.j.labels(runtime.ComponentOrchestrator)
+	labels[runtime.LabelSett] = l.j.at.Build.Name()
 	return runtime.Spec{
 		Name: runtime.ComponentOrchestrator, Args: []string{"orchestrator"}, Env: append(vars, l.j.boardEnviron(own, ca)...),
-		Labels: l.j.labels(runtime.ComponentOrchestrator),
+		Labels: labels,
 		Container: runtime.Container{
 			Image: l.brain.image, Binary: l.brain.binary, User: "0:0",
 			Mounts:  append(mounts, runtime.Mount{Source: l.containers().ControlVolume(), Volume: true, Target: instance.ControlDir}),

@@ -107,6 +107,7 @@ func (u *upRun) dry(ctx context.Context) (*Plan, error) {
 		return nil, u.inTime(limited, err)
 	}
 	u.plan.Rights = grown
+	noteConversion(limited, u)
 	for _, doubt := range u.facts.doubts {
 		if doubt.Gate == "" { // the blackboard may know those better
 			u.plan.note(nil, "%s", doubtLine(doubt))
@@ -172,7 +173,7 @@ func (u *upRun) open(ctx context.Context, lock instance.LockFunc) (release func(
 	if u.in, release, err = u.at.ClaimInstance(ctx, u.facts.root, elsewhere, lock); err != nil {
 		return nil, err
 	}
-	err = staysExternal(u)
+	err = staysOnBoard(u)
 	if err == nil {
 		err = u.in.NoteLost(ctx)
 	}

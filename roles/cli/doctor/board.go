@@ -29,11 +29,36 @@ func (x *exam) health(ctx context.Context) []Finding {
 		out := []Finding{x.healthOf(ctx, in)}
 		if other := deploy.OtherSett(in.Sett, x.at.Build.Name()); other != "" && out[0].Status != Skipped {
 			out = append(out, warning(in.Name, x.at.UpLine(in)+" restarts its parts with this one", "it was started by %s, and this is sett %s", other, x.at.Build.Name()))
+		} else if out[0].Status != Skipped {
+			out = append(out, x.leftParts(ctx, in)...)
 		}
 		return out
 	})
 	if len(out) == 0 {
 		out = append(out, skipped("there is none; sett up starts one"))
+	}
+	return out
+}
+
+// leftParts warns of containers of sett's own parts that run another sett than the one that started their instance, which is
+// this one. A container without the label is of an older one.
+func (x *exam) leftParts(ctx context.Context, in *instance.Instance) (out []Finding) {
+	if in.Runtime != config.RuntimeDocker {
+		return nil
+	}
+	place, err := x.at.Place(ctx, in)
+	if err != nil {
+		return nil // which has its own line
+	}
+	units, err := place.List(ctx, nil)
+	if err != nil {
+		return nil
+	}
+	for _, u := range units {
+		own := u.Name == runtime.ComponentBlackboard && in.Embedded || u.Name == runtime.ComponentOrchestrator && !in.Host
+		if other := deploy.OtherSett(u.Labels[runtime.LabelSett], in.Sett); u.Running && own && other != "" {
+			out = append(out, warning(in.Name, x.at.UpLine(in)+" restarts it with this one", "its %s runs %s, and this is sett %s", u.Name, other, in.Sett))
+		}
 	}
 	return out
 }

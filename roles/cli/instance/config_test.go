@@ -39,3 +39,16 @@ func TestConfigWithoutPassword(t *testing.T) {
 		}
 	}
 }
+
+// A configuration of an older sett gets the defaults of the keys that it lacks.
+func TestConfigOfAnOlderSett(t *testing.T) {
+	t.Parallel()
+	in := &Instance{Dir: t.TempDir(), State: State{Name: "x"}}
+	if err := os.WriteFile(in.ConfigPath(), []byte(`{"version": "1.0", "agents": [{"name": "a", "workspace": {"mode": "rw"}}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := in.Config()
+	if err != nil || c.Agents[0].Concurrency != 1 || c.Agents[0].Workspace.MinFree != config.DefaultMinFree || c.Agents[0].Workspace.Mode != "rw" || c.Services.Repository.Image != config.DefaultRepositoryImage {
+		t.Errorf("%+v, %v", c, err)
+	}
+}

@@ -116,16 +116,22 @@ func (in *Instance) Known() bool { return Exists(in.StatePath()) }
 // Save writes the state, as a whole or not at all.
 func (in *Instance) Save() error { return WriteFile(in.StatePath(), in.State) }
 
-// Config reads the configuration that the instance was last started with.
+// Config reads the configuration that the instance was last started with, by whatever sett.
 func (in *Instance) Config() (*config.Config, error) {
-	var c config.Config
-	if err := ReadFile(in.ConfigPath(), &c); err != nil {
+	text, err := os.ReadFile(in.ConfigPath())
+	var c *config.Config
+	if err == nil {
+		if c, err = config.Kept(text); err != nil {
+			err = fmt.Errorf("%s: %w", in.ConfigPath(), err)
+		}
+	}
+	if err != nil {
 		return nil, fmt.Errorf("read configuration of %s: %w", in.Name, err)
 	}
 	if in.External && c.Redis.URL == Redact(in.URL) {
 		c.Redis.URL, c.Services.Redis.URL = in.URL, in.URL
 	}
-	return &c, nil
+	return c, nil
 }
 
 // SaveConfig writes the configuration, for the parts too. The password of a Redis of the user's own is in the state alone.

@@ -246,12 +246,17 @@ func ImportBundle(ctx context.Context, at *instance.Locator, in *instance.Instan
 	if !s.Exists() {
 		return false, role.Fail(role.Environment, errors.New("the instance has no store for commits"), "give an agent a workspace, and sett up makes it")
 	}
-	refs, err := store.Unbundle(ctx, s, f)
+	refs, skipped, err := store.Unbundle(ctx, s, f)
 	switch {
 	case errors.Is(err, store.ErrBundle), errors.Is(err, store.ErrIncomplete), errors.Is(err, store.ErrFormat):
 		return false, role.Fail(role.Failed, fmt.Errorf("%s: %w", role.Clean(path), err), "nothing was imported; --bundle takes the file that sett ledger export --bundle wrote")
 	case err != nil:
 		return false, role.Fail(role.Environment, err, "")
+	}
+	if len(skipped) > 0 {
+		at.Sayf("sett: warning: %s has %s of a kind that this sett does not know, such as %s; the commits of these are not brought, all others are\n",
+			role.Clean(path), words.Count(len(skipped), "ref"), role.Clean(skipped[0]))
+		at.Sayf("sett: hint: an import with the sett that wrote the bundle, or a newer one, brings them too\n")
 	}
 	left := 0
 	for _, ref := range refs {

@@ -46,6 +46,12 @@ var bundledRef = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^refs/sett/(?:(?:goals|artefacts)/` + id + `|leftovers/` + id + `/[a-z0-9][a-z0-9-]{0,99}-[0-9]{1,9})$`)
 })
 
+// otherRef is a ref of Sett's own of a kind that this sett may not know, as a newer one may have it. Its words may begin with no
+// dot and have no two of them.
+var otherRef = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^refs/sett(?:/[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*)+$`)
+})
+
 // InBundles says whether a ref is one that bundles bring.
 func InBundles(ref string) bool { return bundledRef().MatchString(ref) }
 
@@ -53,14 +59,23 @@ func InBundles(ref string) bool { return bundledRef().MatchString(ref) }
 func IsLeftover(ref string) bool { return strings.HasPrefix(ref, leftoverRefs) }
 
 // Unbundle brings the commits of a bundle into the store and has its refs hold them. It
-// returns those refs. A ref that holds another commit already is an error, as is a
+// returns those refs, and others of Sett's own that it skipped, since it does not know their
+// kind. A ref that holds another commit already is an error, as is a
 // bundle that is not whole. Each object is what its hash says, and no more is believed of it.
-func Unbundle(ctx context.Context, s *Store, from io.Reader) ([]string, error) {
+func Unbundle(ctx context.Context, s *Store, from io.Reader) (refs, skipped []string, err error) {
 	r := bufio.NewReaderSize(from, mostHeader)
-	held, err := bundleHeader(r)
-	if err != nil {
-		return nil, err
+	held, skipped, err := bundleHeader(r)
+	if err != nil || len(held) == 0 {
+		return nil, skipped, err
 	}
+	if refs, err = unbundle(ctx, s, r, held); err != nil {
+		return nil, nil, err
+	}
+	return refs, skipped, nil
+}
+
+// unbundle stores the pack of a bundle, and has the refs hold their commits.
+func unbundle(ctx context.Context, s *Store, r io.Reader, held map[string]string) ([]string, error) {
 	refs, commits := make([]string, 0, len(held)), []string{}
 	for ref, commit := range held {
 		refs, commits = append(refs, ref), append(commits, commit)
@@ -111,31 +126,36 @@ func unpack(ctx context.Context, s *Store, from io.Reader) (pack string, err err
 	return pack, nil
 }
 
-// bundleHeader reads the commits that a bundle has, by their refs.
-func bundleHeader(r *bufio.Reader) (map[string]string, error) {
+// bundleHeader reads the commits that a bundle has, by their refs. Those of a kind that this sett does not know are skipped.
+func bundleHeader(r *bufio.Reader) (held map[string]string, skipped []string, err error) {
 	first, err := headerLine(r)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if first != "# v2 git bundle" && first != "# v3 git bundle" {
-		return nil, ErrBundle
+		return nil, nil, ErrBundle
 	}
-	held := map[string]string{}
+	held = map[string]string{}
 	for {
 		row, err := headerLine(r)
 		switch {
 		case err != nil:
-			return nil, err
-		case row == "" && len(held) == 0:
-			return nil, fmt.Errorf("%w: it holds none", ErrBundle)
+			return nil, nil, err
+		case row == "" && len(held)+len(skipped) == 0:
+			return nil, nil, fmt.Errorf("%w: it holds none", ErrBundle)
 		case row == "":
-			return held, nil
+			return held, skipped, nil
 		case strings.HasPrefix(row, "@object-format="):
 			continue
 		}
 		hash, ref, _ := strings.Cut(row, " ")
-		if asHash(hash) == "" || !InBundles(ref) || len(held) == mostBundled {
-			return nil, fmt.Errorf("%w: %.80q", ErrBundle, row)
+		known := InBundles(ref)
+		if asHash(hash) == "" || !known && !otherRef().MatchString(ref) || len(held)+len(skipped) == mostBundled {
+			return nil, nil, fmt.Errorf("%w: %.80q", ErrBundle, row)
+		}
+		if !known {
+			skipped = append(skipped, ref)
+			continue
 		}
 		held[ref] = hash
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -38,12 +39,12 @@ func TestBundle(t *testing.T) {
 			"leftover": bytes.Replace(whole, []byte(oneLeftover), []byte(strings.Replace(oneLeftover, "writer-1", "../../-1", 1)), 1),
 			"long":     []byte("# v2 git bundle\n" + strings.Repeat("x", 1<<16)),
 		} {
-			if n, err := Unbundle(t.Context(), emptyStore(t, "sha1"), bytes.NewReader(bad)); err == nil || n != nil {
+			if n, _, err := Unbundle(t.Context(), emptyStore(t, "sha1"), bytes.NewReader(bad)); err == nil || n != nil {
 				t.Errorf("%s: refs %q, %v", name, n, err)
 			}
 		}
 		for range 2 { // the second time all is there
-			if n, err := Unbundle(t.Context(), to, bytes.NewReader(whole)); len(n) != 3 || err != nil {
+			if n, skipped, err := Unbundle(t.Context(), to, bytes.NewReader(whole)); len(n) != 3 || skipped != nil || err != nil {
 				t.Fatalf("refs %q, %v", n, err)
 			}
 		}
@@ -56,8 +57,43 @@ func TestBundle(t *testing.T) {
 		if err := to.Hold(t.Context(), Goal(oneGoal), second); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Unbundle(t.Context(), to, bytes.NewReader(whole)); !errors.Is(err, ErrBundle) {
+		if _, _, err := Unbundle(t.Context(), to, bytes.NewReader(whole)); !errors.Is(err, ErrBundle) {
 			t.Errorf("another commit of the same ref: %v", err)
+		}
+	}
+}
+
+// A bundle of a newer sett may have refs of Sett's own that this one does not know. It skips them and brings the others; refs
+// outside refs/sett/ are refused, whatever else the bundle has.
+func TestUnbundleOfANewerSett(t *testing.T) {
+	t.Parallel()
+	const newer, named = "refs/sett/wonders/01ARZ3NDEKTSV4RRFFQ69G5FDD/v1.2", "refs/sett/leftovers/01ARZ3NDEKTSV4RRFFQ69G5FCC/writer.2-1"
+	p := newPerson(t)
+	goal, other := p.commit("a", "1"), p.commit("a", "2")
+	for ref, commit := range map[string]string{Goal(oneGoal): goal, newer: other, named: other} {
+		p.git("update-ref", ref, commit)
+	}
+	bundle := func(refs ...string) []byte {
+		p.git(append([]string{"bundle", "create", "-q", "../newer"}, refs...)...)
+		return []byte(run(t, p.dir, "cat", "../newer"))
+	}
+	to := emptyStore(t, "sha1")
+	for range 2 { // the second time all is there
+		refs, skipped, err := Unbundle(t.Context(), to, bytes.NewReader(bundle(Goal(oneGoal), newer, named)))
+		if err != nil || !slices.Equal(refs, []string{Goal(oneGoal)}) || len(skipped) != 2 || !slices.Contains(skipped, newer) {
+			t.Fatalf("%q, skipped %q, %v", refs, skipped, err)
+		}
+	}
+	if got, err := to.Commits(t.Context(), []string{Goal(oneGoal), newer, named}); err != nil || got[0] != goal || got[1]+got[2] != "" {
+		t.Errorf("the store holds %q, %v", got, err)
+	}
+	if refs, skipped, err := Unbundle(t.Context(), to, bytes.NewReader(bundle(newer))); err != nil || refs != nil || len(skipped) != 1 {
+		t.Errorf("with none that is known: %q, skipped %q, %v", refs, skipped, err)
+	}
+	whole := bundle(Goal(oneGoal), newer)
+	for _, bad := range []string{"refs/heads/wonders/", "refs/settle/wonder/", "refs/sett/../heads/wo", "refs/sett/wonders/.", "refs/sett/wonders/ ", "refs/sett//wonders"} {
+		if _, _, err := Unbundle(t.Context(), to, bytes.NewReader(bytes.Replace(whole, []byte("refs/sett/wonders/"), []byte(bad), 1))); !errors.Is(err, ErrBundle) {
+			t.Errorf("%s: %v", bad, err)
 		}
 	}
 }
@@ -71,7 +107,7 @@ func TestUnbundleOfAPart(t *testing.T) {
 	p.git("bundle", "create", "-q", "../part", "^HEAD~1", Goal(oneGoal))
 	to := emptyStore(t, "sha1")
 	text := run(t, p.dir, "cat", "../part")
-	if _, err := Unbundle(t.Context(), to, strings.NewReader(text)); !errors.Is(err, ErrBundle) {
+	if _, _, err := Unbundle(t.Context(), to, strings.NewReader(text)); !errors.Is(err, ErrBundle) {
 		t.Errorf("with a prerequisite: %v", err)
 	}
 	if got, err := to.Commit(t.Context(), Goal(oneGoal)); got != "" || err != nil {

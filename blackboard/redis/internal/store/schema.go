@@ -37,7 +37,7 @@ func checkSchema(ctx context.Context, c *Conn, instance map[string]string) error
 	case err != nil || has == "" || has == SchemaVersion, c.Options.Convert && Convertible(has):
 		return nil
 	}
-	return &blackboard.SchemaError{Instance: c.Options.Instance, Has: has, Wants: SchemaVersion, Older: Convertible(has)}
+	return &blackboard.SchemaError{Instance: c.Options.Instance, Has: has, Wants: SchemaVersion, Older: Convertible(has), Begun: Convertible(has) && has != "1"}
 }
 
 // awaitConversion waits until the records are converted, or cannot be read, and returns the
