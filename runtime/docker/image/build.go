@@ -18,12 +18,12 @@ import (
 )
 
 // build has the engine make an image from a Dockerfile. It reports nothing about a step
-// that the engine's cache has. Its error is the reason for people, or an
+// that the engine's cache has. The image gets all the names. Its error is the reason for people, or an
 // engine.ErrEngine, or the context's.
 //
 // It uses the engine's classic builder: the other builder needs a session with the
 // client, which would have to contain most of BuildKit.
-func (s *Store) build(ctx context.Context, w Want, say Progress) (Image, error) {
+func (s *Store) build(ctx context.Context, w Want, refs []string, say Progress) (Image, error) {
 	src, err := readSources(*w.Build)
 	if err != nil {
 		return Image{}, err
@@ -34,11 +34,17 @@ func (s *Store) build(ctx context.Context, w Want, say Progress) (Image, error) 
 	if len(d.inserted) > 0 {
 		delete(labels, runtime.LabelInstance) // the stages have that label
 	}
-	old, _, err := s.image(ctx, w.Ref)
-	if err != nil && !errdefs.IsNotFound(err) {
-		return Image{}, engine.Plain(err)
+	var old []string
+	for _, ref := range refs {
+		i, _, err := s.image(ctx, ref)
+		if err != nil && !errdefs.IsNotFound(err) {
+			return Image{}, engine.Plain(err)
+		}
+		if i.ID != "" && !slices.Contains(old, i.ID) {
+			old = append(old, i.ID)
+		}
 	}
-	log := buildLog{want: w, say: say, ours: len(d.inserted), label: "LABEL " + label, added: len(labels), file: d}
+	log := buildLog{want: w, refs: refs, say: say, ours: len(d.inserted), label: "LABEL " + label, added: len(labels), file: d}
 	if err := s.runBuild(ctx, src, d, labels, &log); err != nil {
 		switch {
 		case ctx.Err() != nil:
@@ -53,8 +59,10 @@ func (s *Store) build(ctx context.Context, w Want, say Progress) (Image, error) 
 	if err != nil {
 		return Image{}, engine.Plain(err)
 	}
-	if old.ID != "" && old.ID != i.ID {
-		s.removeReplaced(ctx, old.ID, instance)
+	for _, id := range old {
+		if id != i.ID {
+			s.removeReplaced(ctx, id, instance)
+		}
 	}
 	return i, nil
 }
@@ -79,7 +87,7 @@ func (s *Store) runBuild(ctx context.Context, src sources, d dockerfile, labels 
 		}
 	}
 	resp, err := s.api.ImageBuild(ctx, r, build.ImageBuildOptions{
-		Version: build.BuilderV1, Tags: []string{log.want.Ref}, Dockerfile: sentDockerfile, BuildArgs: args, Labels: labels,
+		Version: build.BuilderV1, Tags: log.refs, Dockerfile: sentDockerfile, BuildArgs: args, Labels: labels,
 		Remove: true, ForceRemove: true, AuthConfigs: s.at.LoginsFor(ctx, hosts),
 	})
 	if err == nil {

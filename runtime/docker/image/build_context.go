@@ -3,6 +3,7 @@ package image
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,10 +52,7 @@ func readSources(b Build) (sources, error) {
 	if err != nil {
 		return sources{}, err
 	}
-	path := b.Dockerfile
-	if path == "" {
-		path = "Dockerfile"
-	}
+	path := b.dockerfile()
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(b.Context, path)
 	}
@@ -76,6 +74,11 @@ func readSources(b Build) (sources, error) {
 		}
 	}
 	return s, nil
+}
+
+// dockerfile is the path of the Dockerfile, from the context or absolute.
+func (b Build) dockerfile() string {
+	return cmp.Or(b.Dockerfile, "Dockerfile")
 }
 
 // find finds the context, and the directory that its links must not lead out of: the

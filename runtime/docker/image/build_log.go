@@ -15,6 +15,7 @@ const tailLines = 15
 // come from the cache, and the end of the output when the build fails.
 type buildLog struct {
 	want  Want
+	refs  []string // the image's names
 	say   Progress
 	ours  int    // inserted steps
 	label string // their text

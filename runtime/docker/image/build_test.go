@@ -221,3 +221,56 @@ func TestPurgeSparesOthersImages(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Users with the same build share an image, also when they are built at once, and a second
+// time nothing is built anew; nor where builds only begin with the same steps.
+func TestBuildOnce(t *testing.T) {
+	b := newBuilder(t)
+	const text = "ARG BASE\nFROM $BASE\nENV A=b\nCOPY text /\nRUN [\"/sett\", \"exit\", \"0\"]\n"
+	same, other := folder(t, map[string]string{"Dockerfile": text, "text": "1"}), folder(t, map[string]string{"Dockerfile": text, "text": "2"})
+	var wants []Want
+	for _, agent := range []string{"a", "b", "c", "d"} {
+		w := b.want(agent, same)
+		delete(w.Labels, runtime.LabelAgent)
+		wants = append(wants, w)
+	}
+	wants[1].Build.Context, wants[1].Build.Dockerfile = same+"/.", "./Dockerfile" // written otherwise
+	wants[3].Build.Context = other
+	first, err := b.Images(t.Context(), wants, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := func(agent string) string { return first["agent "+agent].ID }
+	if id("a") != id("b") || id("a") != id("c") || id("a") == id("d") {
+		t.Errorf("got %v", first)
+	}
+	var said lines
+	again, err := b.Images(t.Context(), wants, said.progress)
+	if err != nil || len(said) > 0 {
+		t.Errorf("the second time %v, %q", err, said)
+	}
+	for _, w := range wants {
+		if got := again[w.Name]; got.ID != first[w.Name].ID || got.Ref != w.Ref+":latest" {
+			t.Errorf("%s: %s, then %v", w.Name, first[w.Name].ID, got)
+		}
+		if got, _, err := b.image(t.Context(), w.Ref); err != nil || got.ID != first[w.Name].ID {
+			t.Errorf("%s is %v, %v", w.Ref, got, err)
+		}
+	}
+
+	// One of them gets another build: the others keep theirs.
+	wants[0].Build.Context = other
+	if again, err = b.Images(t.Context(), wants, nil); err != nil || again["agent a"].ID != id("d") || again["agent b"].ID != id("b") {
+		t.Errorf("got %v, %v", again, err)
+	}
+
+	// A build that fails is told once.
+	for i := range wants[:3] {
+		wants[i].Build.Dockerfile = "gone"
+		wants[i].Build.Context = same
+	}
+	_, err = b.Images(t.Context(), wants, nil)
+	if err == nil || strings.Count(err.Error(), "no such Dockerfile") != 1 || !strings.Contains(err.Error(), "agent a, agent b, agent c: ") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -82,11 +82,13 @@ func (p *Preview) Images(ctx context.Context, wants []Want, _ Progress) (map[str
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	g := gathered{images: map[string]Image{}}
+	jobs := jobsOf(wants)
 	for _, w := range wants {
 		f, i, err := p.look(ctx, w)
 		if err == nil {
 			p.images = append(p.images, f)
 		}
+		_ = jobOf(jobs, &w)
 		if err := g.add(ctx, w, i, err); err != nil {
 			return nil, err
 		}
