@@ -372,7 +372,7 @@ func (p *Plan) noteLast(f *facts) {
 		p.tells = p.tells || len(p.atEnd) > before
 	}
 	if !p.state.ToldValues && f.desired.Interpolates() {
-		p.note(&p.atEnd, "environment: $NAME and ${NAME} in a value stand for this machine's variable, and $$ for a dollar; until now such values were literal")
+		p.note(&p.atEnd, "environment and build.args: $NAME and ${NAME} in a value stand for this machine's variable, and $$ for a dollar; until now such values were literal")
 		p.tells = true
 	}
 	if f.landing != "" {
