@@ -154,7 +154,7 @@ func (x *exam) images(ctx context.Context) []Finding {
 	if in == nil {
 		return []Finding{skipped("no valid %s", instance.ConfigName)}
 	}
-	images, missing, err := deploy.Foresee(ctx, e, x.sheet.config, in)
+	images, missing, err := deploy.Foresee(ctx, e, x.sheet.config, in, x.at.Lookup)
 	var out []Finding
 	for _, i := range images {
 		out = append(out, imageFinding(i))

@@ -26,7 +26,7 @@ import (
 func (s *Store) build(ctx context.Context, w Want, refs []string, say Progress) (Image, error) {
 	src, err := readSources(*w.Build)
 	if err != nil {
-		return Image{}, err
+		return Image{}, faulty(FaultFiles, err)
 	}
 	labels, instance := lasting(w.Labels), w.Labels[runtime.LabelInstance]
 	label := stageLabel(instance)
@@ -51,6 +51,8 @@ func (s *Store) build(ctx context.Context, w Want, refs []string, say Progress) 
 			return Image{}, ctx.Err()
 		case errors.Is(engine.Plain(err), engine.ErrEngine):
 			return Image{}, engine.Plain(err)
+		case faultOf(err) == FaultFiles:
+			return Image{}, faulty(FaultFiles, buildFailure("", err.Error(), nil))
 		}
 		return Image{}, log.failure(s, d.original(engine.Short(err)))
 	}
@@ -97,7 +99,7 @@ func (s *Store) runBuild(ctx context.Context, src sources, d dockerfile, labels 
 	_ = r.Close()
 	// A file that could not be read here causes the engine's error.
 	if sendErr := <-sent; err != nil && sendErr != nil && !errors.Is(sendErr, io.ErrClosedPipe) {
-		return sendErr
+		return faulty(FaultFiles, sendErr)
 	}
 	return err
 }

@@ -141,14 +141,18 @@ func (b *builder) inImage(id, dir string) []string {
 
 var failing = []struct {
 	name, dockerfile string
+	fault            Fault
 	want             []string
 }{
-	{"a command", "ARG BASE\nFROM $BASE\nENV A=b\nRUN [\"/sett\", \"exit\", \"3\"]\n", []string{`build failed at step 4/4, RUN ["/sett", "exit", "3"]: exit code 3`, "\n  | last words"}},
-	{"a file", "ARG BASE\nFROM $BASE\nCOPY gone /\n", []string{"step 3/3, COPY gone /: ", "gone"}},
-	{"an instruction", "ARG BASE\nFROM $BASE\nFROM $BASE\n\nRUNE x\n", []string{"line 5", "RUNE"}},
-	{"a base", "FROM 127.0.0.1:1/gone:1\n", []string{"step 1/1, FROM 127.0.0.1:1/gone:1: registry 127.0.0.1:1 cannot be reached"}},
-	{"a base by argument", "ARG HOST=127.0.0.1:1 NAME\nFROM ${HOST}/${NAME:-gone}:1\n", []string{"step 2/2, FROM 127.0.0.1:1/gone:1: registry 127.0.0.1:1 cannot be reached"}},
-	{"nothing", "# empty\n", []string{"build failed: "}},
+	{"a command", "ARG BASE\nFROM $BASE\nENV A=b\nRUN [\"/sett\", \"exit\", \"3\"]\n", FaultStep, []string{`build failed at step 4/4, RUN ["/sett", "exit", "3"]: exit code 3`, "\n  | last words"}},
+	{"a file", "ARG BASE\nFROM $BASE\nCOPY gone /\n", FaultStep, []string{"step 3/3, COPY gone /: ", "gone"}},
+	{"an instruction", "ARG BASE\nFROM $BASE\nFROM $BASE\n\nRUNE x\n", FaultDockerfile, []string{"line 5", "RUNE"}},
+	{"a base", "FROM 127.0.0.1:1/gone:1\n", FaultBase, []string{"step 1/1, FROM 127.0.0.1:1/gone:1: registry 127.0.0.1:1 cannot be reached"}},
+	{"a base by argument", "ARG HOST=127.0.0.1:1 NAME\nFROM ${HOST}/${NAME:-gone}:1\n", FaultBase, []string{"step 2/2, FROM 127.0.0.1:1/gone:1: registry 127.0.0.1:1 cannot be reached"}},
+	{"nothing", "# empty\n", FaultDockerfile, []string{"build failed: "}},
+	{"a mount", "ARG BASE\nFROM $BASE\nRUN --mount=type=cache,target=/x true\n", FaultBuildKit, []string{"--mount"}},
+	{"a new option", "ARG BASE\nFROM $BASE\nCOPY --link . /x\n", FaultBuildKit, []string{"line 3", "link"}},
+	{"a text within", "ARG BASE\nFROM $BASE\nRUN <<-\"EOF\"\n\ttrue\nEOF\n", FaultBuildKit, []string{"line 4"}},
 }
 
 func TestBuildFails(t *testing.T) {
@@ -163,6 +167,9 @@ func TestBuildFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, tt := range failing {
+		if got := missing.Images[i].Fault; got != tt.fault {
+			t.Errorf("%s: fault %d, want %d", tt.name, got, tt.fault)
+		}
 		for _, w := range tt.want {
 			if !strings.Contains(missing.Images[i].Reason, w) {
 				t.Errorf("%s: %q is not in\n%s", tt.name, w, missing.Images[i].Reason)

@@ -106,7 +106,7 @@ func (p *Preview) look(ctx context.Context, w Want) (Foreseen, Image, error) {
 	if w.Build != nil {
 		src, err := readSources(*w.Build)
 		if err != nil {
-			return f, Image{}, err
+			return f, Image{}, faulty(FaultFiles, err)
 		}
 		for _, base := range labelStages(src.dockerfile, "").bases(w.Build.Args) {
 			there, err := p.store.present(ctx, base)

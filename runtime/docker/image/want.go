@@ -35,6 +35,7 @@ type Build struct {
 type Missing struct {
 	Name, Ref string
 	Reason    string // one line, and below it the end of a failed build's output
+	Fault     Fault
 }
 
 // MissingError lists every missing image.
@@ -134,6 +135,9 @@ func jobsOf(wants []Want) []*job {
 		if !slices.Contains(j.refs, w.Ref) {
 			j.refs = append(j.refs, w.Ref)
 		}
+		if w.Build != nil {
+			j.want.Name = strings.Join(j.users, ", ") // for progress
+		}
 	}
 	return jobs
 }
@@ -208,7 +212,7 @@ func (g *gathered) add(ctx context.Context, w Want, i Image, err error) error {
 	case ctx.Err() != nil, errors.Is(err, engine.ErrEngine):
 		return fmt.Errorf("get image %s: %w", w.Ref, err)
 	default:
-		g.missing = append(g.missing, Missing{w.Name, w.Ref, err.Error()})
+		g.missing = append(g.missing, Missing{w.Name, w.Ref, err.Error(), faultOf(err)})
 	}
 	return nil
 }
