@@ -67,6 +67,7 @@ type Instance struct {
 	Damage  error
 	Lost    bool   // its state directory is gone, and processes of it run
 	Foreign bool   // the engine alone tells of it; a state in Dir is that of another one of the name
+	Images  int    // the engine has so many images that were built for it, and nothing else is known of it; 0: more is
 	moved   string // the health address that MoveHealth chose; empty: the state's
 }
 

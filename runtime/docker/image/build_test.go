@@ -40,7 +40,7 @@ func newBuilder(t *testing.T) *builder {
 	s := ownControl(t)
 	b := &builder{s, t, newInstance(), control(t, s, executable(t))}
 	t.Cleanup(func() {
-		if err := b.Purge(context.Background(), b.instance, time.Now()); err != nil {
+		if err := b.Purge(context.Background(), b.instance, "", time.Now()); err != nil {
 			t.Error(err)
 		}
 		list, err := b.api.ImageList(context.Background(), image.ListOptions{All: true})
@@ -215,7 +215,7 @@ func TestPurgeSparesOthersImages(t *testing.T) {
 	if err := b.api.ImageTag(t.Context(), got[w.Name].ID, theirs); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Purge(t.Context(), b.instance, time.Now()); err != nil {
+	if err := b.Purge(t.Context(), b.instance, "", time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := b.image(t.Context(), w.Ref); err == nil {
@@ -279,5 +279,55 @@ func TestBuildOnce(t *testing.T) {
 	_, err = b.Images(t.Context(), wants, nil)
 	if err == nil || strings.Count(err.Error(), "no such Dockerfile") != 1 || !strings.Contains(err.Error(), "agent a, agent b, agent c: ") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Images without an instance are found by their labels. A purge removes those of its own
+// workspace, and what failed builds left, and spares another workspace's and a user's own.
+func TestBuiltAlone(t *testing.T) {
+	b := newBuilder(t)
+	dir := folder(t, map[string]string{"Dockerfile": "ARG BASE\nFROM $BASE\nENV A=b\n"})
+	of := func(agent, workspace string) Want {
+		w := b.want(agent, dir)
+		w.Labels[runtime.LabelWorkspace] = workspace
+		return w
+	}
+	failing := of("c", "/one")
+	failing.Build = &Build{Context: folder(t, map[string]string{"Dockerfile": "ARG BASE\nFROM $BASE\nENV C=d\nRUN [\"/sett\", \"exit\", \"3\"]\n"}), Args: failing.Build.Args}
+	if _, err := b.Images(t.Context(), []Want{of("a", "/one"), of("b", "/two"), failing}, nil); err == nil {
+		t.Fatal("c was built")
+	}
+	theirs := "sett-test-theirs-" + b.instance + ":1"
+	if err := b.api.ImageTag(t.Context(), of("a", "").Ref, theirs); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.api.ImageRemove(context.Background(), theirs, image.RemoveOptions{}) })
+	built := func() (all []Built) {
+		t.Helper()
+		list, err := b.Built(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, of := range list {
+			if of.Instance == b.instance {
+				all = append(all, of)
+			}
+		}
+		return all
+	}
+	if got := built(); len(got) != 2 || got[0].Workspace != "/two" || got[1].Workspace != "/one" || got[1].Images != 2 {
+		t.Errorf("built %+v", got)
+	}
+	if err := b.Purge(t.Context(), b.instance, "/one", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := built(), []Built{{b.instance, "/two", 1}}; !slices.Equal(got, want) {
+		t.Errorf("left %+v, want %+v", got, want)
+	}
+	if _, _, err := b.image(t.Context(), theirs); err != nil {
+		t.Error(err)
+	}
+	if _, err := b.api.ImageRemove(t.Context(), theirs, image.RemoveOptions{}); err != nil {
+		t.Fatal(err)
 	}
 }
