@@ -75,6 +75,11 @@ func (m *materials) get(ctx context.Context) (err error) {
 		return err
 	}
 	wants := wantedImages(c, l.j.in, l.j.at.Lookup)
+	if l.j.dryRun {
+		for i := range wants {
+			wants[i].Before = l.j.in.Builds[wants[i].Name]
+		}
+	}
 	shown := showImages(ctx, l.j.at.Terminal)
 	got, err := m.supply.Images(ctx, wants, shown.step)
 	shown.end()
@@ -86,6 +91,7 @@ func (m *materials) get(ctx context.Context) (err error) {
 		return noImages(ctx, err, noDocker)
 	}
 	l.redis = got[redisImage]
+	m.noteBuilds(got)
 	if err := m.orchestrator(ctx, got); err != nil {
 		return err
 	}
@@ -108,6 +114,19 @@ func (m *materials) get(ctx context.Context) (err error) {
 		return err
 	}
 	return m.repository(ctx, got)
+}
+
+// noteBuilds notes the inputs of the builds that were made, for later dry runs.
+func (m *materials) noteBuilds(got map[string]containerImage) {
+	if m.probe == nil {
+		return
+	}
+	m.l.j.in.Builds = map[string]string{}
+	for user, i := range got {
+		if i.Inputs != "" {
+			m.l.j.in.Builds[user] = i.Inputs
+		}
+	}
 }
 
 // orchestrator settles the orchestrator's image, which gets the engine's socket.

@@ -75,7 +75,7 @@ type PlannedPart struct {
 	Part      string `json:"part"`
 	Agent     string `json:"agent,omitempty"`
 	Kind      string `json:"kind"`   // container or process
-	Action    string `json:"action"` // start, restart, stop or keep
+	Action    string `json:"action"` // start, restart, restart_if_built, stop or keep
 	Container string `json:"container,omitempty"`
 	Image     string `json:"image,omitempty"`
 	Network   string `json:"network,omitempty"`
@@ -87,6 +87,9 @@ const (
 	partRestart = "restart"
 	PartStop    = "stop"
 	PartKeep    = "keep" // it runs, and goes on
+
+	// It goes on if the build makes the image that it runs in, which a dry run cannot know.
+	partRestartIfBuilt = "restart_if_built"
 )
 
 // PlannedImage is an image that containers are made of.

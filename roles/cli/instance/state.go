@@ -56,6 +56,8 @@ type State struct {
 	Host      bool      `json:"host,omitempty"`      // the orchestrator is a process of this machine
 	Control   string    `json:"control,omitempty"`   // id of the image that the orchestrator runs in, and the volume of the binary in a foreign one
 	StartedAt time.Time `json:"started_at,omitzero"` // when the sett up of Run began
+
+	Builds map[string]string `json:"builds,omitempty"` // of agents with build: digests by which a dry run knows that nothing would be built anew
 }
 
 // Instance is an instance: its state, and the directory of that state.

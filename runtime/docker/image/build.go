@@ -2,8 +2,10 @@ package image
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"maps"
 	"slices"
@@ -45,7 +47,8 @@ func (s *Store) build(ctx context.Context, w Want, refs []string, say Progress) 
 		}
 	}
 	log := buildLog{want: w, refs: refs, say: say, ours: len(d.inserted), label: "LABEL " + label, added: len(labels), file: d}
-	if err := s.runBuild(ctx, src, d, labels, &log); err != nil {
+	files := sha256.New()
+	if err := s.runBuild(ctx, src, d, labels, files, &log); err != nil {
 		switch {
 		case ctx.Err() != nil:
 			return Image{}, ctx.Err()
@@ -61,6 +64,7 @@ func (s *Store) build(ctx context.Context, w Want, refs []string, say Progress) 
 	if err != nil {
 		return Image{}, engine.Plain(err)
 	}
+	i.Inputs = s.inputs(ctx, w, src, files, i.ID)
 	for _, id := range old {
 		if id != i.ID {
 			s.removeReplaced(ctx, id, instance)
@@ -70,11 +74,11 @@ func (s *Store) build(ctx context.Context, w Want, refs []string, say Progress) 
 }
 
 // runBuild sends the context and reads the build's messages.
-func (s *Store) runBuild(ctx context.Context, src sources, d dockerfile, labels map[string]string, log *buildLog) error {
+func (s *Store) runBuild(ctx context.Context, src sources, d dockerfile, labels map[string]string, files hash.Hash, log *buildLog) error {
 	r, pw := io.Pipe()
 	sent := make(chan error, 1)
 	go func() {
-		err := src.write(ctx, pw, d.text)
+		err := src.write(ctx, pw, d.text, files)
 		pw.CloseWithError(err)
 		sent <- err
 	}()

@@ -331,3 +331,68 @@ func TestBuiltAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// A preview knows without a build that one would make its image again, and knows each
+// change that matters to the engine's cache.
+func TestBuildForeseen(t *testing.T) {
+	b := newBuilder(t)
+	dir := folder(t, map[string]string{"Dockerfile": "ARG BASE\nFROM $BASE AS one\nARG V\nENV A=$V\nFROM one\nCOPY --from=one /sett /x\nADD text /\n", ".dockerignore": "out\n", "text": "1", "out": "1"})
+	w := b.want("a", dir)
+	up := func() {
+		t.Helper()
+		got, err := b.Images(t.Context(), []Want{w}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Before = got[w.Name].Inputs
+	}
+	action := func() string {
+		t.Helper()
+		p := b.Preview()
+		if _, err := p.Images(t.Context(), []Want{w}, nil); err != nil {
+			t.Fatal(err)
+		}
+		images, _ := p.Foreseen()
+		return images[0].Action
+	}
+	file := filepath.Join(dir, "text")
+	for _, step := range []struct {
+		name, want string
+		change     func() error
+	}{
+		{"nothing", ActionPresent, func() error { return nil }},
+		{"a time", ActionPresent, func() error { return os.Chtimes(file, time.Unix(1, 0), time.Unix(1, 0)) }},
+		{"an ignored file", ActionPresent, func() error { return os.WriteFile(filepath.Join(dir, "out"), []byte("2"), 0o644) }},
+		{"another sett up", ActionPresent, func() error { w.Labels[runtime.LabelStarted] = "later"; return nil }},
+		{"content", ActionBuild, func() error { return os.WriteFile(file, []byte("2"), 0o644) }},
+		{"a mode", ActionBuild, func() error { return os.Chmod(file, 0o755) }},
+		{"a link", ActionBuild, func() error { return os.Symlink("text", filepath.Join(dir, "link")) }},
+		{"patterns", ActionBuild, func() error { return os.WriteFile(filepath.Join(dir, ".dockerignore"), []byte("out\nlink\n"), 0o644) }},
+		{"an argument", ActionBuild, func() error { w.Build.Args["V"] = "2"; return nil }},
+		{"a base", ActionBuild, func() error { w.Build.Args["BASE"] = control(t, b.Store, executable(t)).Ref; return nil }},
+		{"its image", ActionBuild, func() error { return b.api.ImageTag(t.Context(), w.Build.Args["BASE"], w.Ref) }},
+	} {
+		up()
+		if w.Before == "" {
+			t.Fatal("a build without inputs")
+		}
+		if err := step.change(); err != nil {
+			t.Fatal(err)
+		}
+		if got := action(); got != step.want {
+			t.Errorf("%s: %s, want %s", step.name, got, step.want)
+		}
+	}
+	w.Before = ""
+	if got := action(); got != ActionBuild {
+		t.Errorf("unknown: %s", got)
+	}
+	for text, want := range map[string]bool{
+		"FROM a\nADD x /\n": false, "FROM a\nADD https://h/x /\n": true, "FROM a\nARG U\nADD $U /\n": true, "FROM a\nADD git@h:x /\n": true, "FROM a\nadd \\\n  x \\\n https://h /\n": true,
+		"FROM a AS b\nFROM a\nCOPY --from=B x /\nCOPY --from=0 y /\n": false, "FROM a\nCOPY --from=other:1 x /\n": true, "FROM a\nCOPY x /\nENV U=https://h\n": false,
+	} {
+		if got := labelStages([]byte(text), "").fetches(); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}

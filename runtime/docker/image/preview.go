@@ -11,7 +11,7 @@ import (
 
 // The action that provides an image, a volume or a network.
 const (
-	ActionPresent = "present" // none: it exists
+	ActionPresent = "present" // none: it exists, and a build would make it again
 	ActionPull    = "pull"
 	ActionBuild   = "build"
 	ActionMake    = "make"
@@ -103,9 +103,9 @@ func (p *Preview) look(ctx context.Context, w Want) (Foreseen, Image, error) {
 		return Foreseen{}, Image{}, err
 	}
 	f := Foreseen{Name: w.Name, Ref: ref, Action: ActionBuild}
+	var src sources
 	if w.Build != nil {
-		src, err := readSources(*w.Build)
-		if err != nil {
+		if src, err = readSources(*w.Build); err != nil {
 			return f, Image{}, faulty(FaultFiles, err)
 		}
 		for _, base := range labelStages(src.dockerfile, "").bases(w.Build.Args) {
@@ -122,6 +122,12 @@ func (p *Preview) look(ctx context.Context, w Want) (Foreseen, Image, error) {
 	}
 	if w.Build == nil {
 		f.Action = unless(i.ID != "", ActionPull)
+	} else if w.Before != "" && i.ID != "" {
+		inputs, err := p.store.foreseen(ctx, w, src, i.ID)
+		if err != nil {
+			return f, Image{}, faulty(FaultFiles, err)
+		}
+		f.Action = unless(inputs == w.Before, ActionBuild)
 	}
 	if i.ID == "" {
 		i = Image{Ref: ref, OS: p.store.facts.OS, Arch: p.store.facts.Arch}

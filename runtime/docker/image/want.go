@@ -21,6 +21,7 @@ type Want struct {
 	Ref    string // the image's name; with Build, its new tag
 	Build  *Build // nil: a missing image is pulled
 	Labels runtime.Labels
+	Before string // the Inputs of its last build, for a preview; empty: unknown
 }
 
 // Build describes a build.
@@ -123,7 +124,7 @@ func jobsOf(wants []Want) []*job {
 		}
 		key := w.Ref
 		if w.Build != nil && err == nil {
-			key = w.inputs()
+			key = w.sameBuild()
 		}
 		j := byKey[key]
 		if j == nil {
@@ -150,8 +151,9 @@ func jobOf(jobs []*job, w *Want) *job {
 	return jobs[i]
 }
 
-// inputs are all that a build's image depends on, but for the content of its files.
-func (w Want) inputs() string {
+// sameBuild is the same for builds of one image: all that it depends on, but for the
+// content of its files.
+func (w Want) sameBuild() string {
 	b := *w.Build
 	b.Context, b.Dockerfile = filepath.Clean(b.Context), filepath.Clean(b.dockerfile())
 	return fmt.Sprintf("build %q", []any{b.Root, b.Context, b.Dockerfile, b.Args, lasting(w.Labels)})
