@@ -135,6 +135,10 @@ func TestBuildArguments(t *testing.T) {
 	if _, _, err := c.HostValues(lookup); err == nil || err.Error() != "agent a: build.args: variable A: GONE is not set: set it" {
 		t.Errorf("got %v", err)
 	}
+	c.Agents[0].Build.Args["KEY"], c.Agents[0].Build.Args["TOKEN"] = "${MINE}", "hush"
+	if shown, _ := c.WithoutSecrets(); shown.Agents[0].Build.Args["KEY"] != "${MINE}" || shown.Agents[0].Build.Args["TOKEN"] != Masked {
+		t.Errorf("shown %q", shown.Agents[0].Build.Args)
+	}
 	c.Runtime = RuntimeProcess
 	if _, unset, err := c.HostValues(lookup); err != nil || len(unset) > 0 {
 		t.Errorf("local mode: %q, %v", unset, err)

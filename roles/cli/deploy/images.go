@@ -277,7 +277,7 @@ func agentWays(missing []missingImage, otherWay string) (ways []string) {
 	}{
 		{faultPull, "another image in " + instance.ConfigName + ", such as one that docker images lists"},
 		{faultBase, "another base image in the Dockerfile, such as one that docker images lists"},
-		{faultFiles, "build in " + instance.ConfigName + " names the context, from the folder of " + instance.ConfigName + ", and dockerfile, from the context; .dockerignore leaves files out"},
+		{faultFiles, "build in " + instance.ConfigName + " names the context, from the folder of " + instance.ConfigName + ", and dockerfile, from the context"},
 		{faultDockerfile, "mend the Dockerfile; docker build says the same of it"},
 		{faultBuildKit, "Sett builds with the engine's classic builder, which has no RUN --mount, no heredocs and nothing else of BuildKit: write the Dockerfile without, or build it yourself (docker build -t NAME CONTEXT) and write image: NAME in place of build"},
 		{faultStep, "mend that step of the Dockerfile, or a file that it needs from the context; docker build shows more"},

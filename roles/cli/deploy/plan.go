@@ -87,9 +87,6 @@ const (
 	partRestart = "restart"
 	PartStop    = "stop"
 	PartKeep    = "keep" // it runs, and goes on
-
-	// It goes on if the build makes the image that it runs in, which a dry run cannot know.
-	partRestartIfBuilt = "restart_if_built"
 )
 
 // PlannedImage is an image that containers are made of.

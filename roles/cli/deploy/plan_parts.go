@@ -109,6 +109,10 @@ func (p *Plan) planEngine(f *facts) {
 	p.Volumes = append(p.Volumes, f.engine.volumes...)
 }
 
+// partRestartIfBuilt is the action on a part that goes on if the build makes the image that
+// it runs in, which a dry run cannot know.
+const partRestartIfBuilt = "restart_if_built"
+
 // doubtBuilds says of each part that runs in the image of a build that it may be restarted:
 // whether the build makes that image again is known only when it is made, or if all that
 // it depends on is as at the last sett up.

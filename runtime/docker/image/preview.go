@@ -39,10 +39,11 @@ type Preview struct {
 	mu      sync.Mutex
 	images  []Foreseen
 	volumes []Foreseen
+	inputs  map[string]string // of builds, so that users who share one read its files once
 }
 
 // Preview returns a preview of the store's actions.
-func (s *Store) Preview() *Preview { return &Preview{store: s} }
+func (s *Store) Preview() *Preview { return &Preview{store: s, inputs: map[string]string{}} }
 
 // Foreseen returns the recorded actions, in order.
 func (p *Preview) Foreseen() (images, volumes []Foreseen) {
@@ -123,11 +124,13 @@ func (p *Preview) look(ctx context.Context, w Want) (Foreseen, Image, error) {
 	if w.Build == nil {
 		f.Action = unless(i.ID != "", ActionPull)
 	} else if w.Before != "" && i.ID != "" {
-		inputs, err := p.store.foreseen(ctx, w, src, i.ID)
-		if err != nil {
-			return f, Image{}, faulty(FaultFiles, err)
+		key := w.sameBuild() + i.ID
+		if _, known := p.inputs[key]; !known {
+			if p.inputs[key], err = p.store.foreseen(ctx, w, src, i.ID); err != nil {
+				return f, Image{}, faulty(FaultFiles, err)
+			}
 		}
-		f.Action = unless(inputs == w.Before, ActionBuild)
+		f.Action = unless(p.inputs[key] == w.Before, ActionBuild)
 	}
 	if i.ID == "" {
 		i = Image{Ref: ref, OS: p.store.facts.OS, Arch: p.store.facts.Arch}
