@@ -135,7 +135,8 @@ func (r *reader) readBuildArgs(n *node, path string, into *map[string]string) {
 		r.argList(n, path, args)
 	} else {
 		for _, e := range r.mapping(n, path) {
-			if s, ok := r.written(e.value, join(path, e.key.text)); ok && r.argName(e.key, path, e.key.text) {
+			at := join(path, e.key.text)
+			if s, ok := r.written(e.value, at); ok && r.argName(e.key, path, e.key.text) && r.references(e.value, at, s) {
 				args[e.key.text] = s
 			}
 		}
@@ -158,7 +159,7 @@ func (r *reader) argList(n *node, path string, args map[string]string) {
 			r.add(item.at, "write NAME=value", "%s: %s has no value", path, quote(name))
 		case twice:
 			r.add(item.at, "keep one of them", "%s sets %s twice", path, quote(name))
-		case r.argName(item, path, name):
+		case r.argName(item, path, name) && r.references(item, join(path, name), value):
 			args[name] = value
 		}
 	}

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -256,11 +257,43 @@ func (c *Config) environments(visit func(who string, vars []EnvVar)) {
 	}
 }
 
+// Variables are the arguments of a build, by name. Their values refer to variables of the
+// host as those of environment do.
+func (b *Build) Variables() (all []EnvVar) {
+	if b == nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.Args)) {
+		all = append(all, EnvVar{Name: name, Value: b.Args[name]})
+	}
+	return all
+}
+
+// Values returns the arguments of a build with their values. The unset ones are sentences
+// about variables of the host. Only a variable that is required makes an error.
+func (b *Build) Values(lookup func(string) (string, bool)) (args map[string]string, unset []string, err error) {
+	environ, unset, err := Environ(b.Variables(), lookup)
+	args = make(map[string]string, len(environ))
+	for _, e := range environ {
+		name, value, _ := strings.Cut(e, "=")
+		args[name] = value
+	}
+	return args, unset, err
+}
+
 // HostValues returns the values of the variables of the host that programs get, by name.
-// The unset ones are sentences for people. The error names variables that are required
-// and not set.
+// The unset ones are sentences for people, also about the arguments of builds, whose
+// values no program gets. The error names variables that are required and not set.
 func (c *Config) HostValues(lookup func(string) (string, bool)) (values map[string]string, unset []string, err error) {
 	values = map[string]string{}
+	note := func(who string, without []string, e error) {
+		for _, sentence := range without {
+			unset = append(unset, who+": "+sentence)
+		}
+		if e != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", who, e))
+		}
+	}
 	c.environments(func(who string, vars []EnvVar) {
 		for _, v := range vars {
 			for _, name := range v.Uses() {
@@ -270,24 +303,29 @@ func (c *Config) HostValues(lookup func(string) (string, bool)) (values map[stri
 			}
 		}
 		_, without, e := Environ(vars, lookup)
-		for _, sentence := range without {
-			unset = append(unset, who+": "+sentence)
-		}
-		if e != nil {
-			err = errors.Join(err, fmt.Errorf("%s: %w", who, e))
-		}
+		note(who, without, e)
 	})
+	for _, a := range c.Agents {
+		if c.Runtime == RuntimeDocker { // else nothing is built
+			_, without, e := a.Build.Values(lookup)
+			note("agent "+a.Name+": build.args", without, e)
+		}
+	}
 	return values, unset, err
 }
 
 // Interpolates says whether a value refers to a variable of the host, or has $$. An older
 // sett took such values as they are.
 func (c *Config) Interpolates() (some bool) {
-	c.environments(func(_ string, vars []EnvVar) {
+	look := func(_ string, vars []EnvVar) {
 		for _, v := range vars {
 			t := v.template()
 			some = some || len(t.names(nil)) > 0 || len(t) > 0 && t[0].literal != v.Value
 		}
-	})
+	}
+	c.environments(look)
+	for _, a := range c.Agents {
+		look("", a.Build.Variables())
+	}
 	return some
 }

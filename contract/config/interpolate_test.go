@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -109,6 +110,38 @@ func TestInterpolates(t *testing.T) {
 		if c.Interpolates() != want {
 			t.Errorf("%q: %v", value, !want)
 		}
+	}
+}
+
+// Arguments of builds have the host's values, which no program gets; in local mode nothing
+// is built.
+func TestBuildArguments(t *testing.T) {
+	c := mustParse(t, "agents: {a: {build: {args: [\"A=${HOST:-x}\", 'B=$$1', 'C=$GONE', D=]}, command: [x]}}\n")
+	lookup := func(name string) (string, bool) {
+		if name == "HOST" {
+			return "h", true
+		}
+		return "", false
+	}
+	args, _, err := c.Agents[0].Build.Values(lookup)
+	if want := map[string]string{"A": "h", "B": "$1", "C": "", "D": ""}; err != nil || !maps.Equal(args, want) {
+		t.Errorf("got %q, %v", args, err)
+	}
+	values, unset, err := c.HostValues(lookup)
+	if err != nil || len(values) > 0 || len(unset) != 1 || unset[0] != "agent a: build.args: variable C: GONE is not set here; an empty text takes its place" || !c.Interpolates() {
+		t.Errorf("values %q, unset %q, %v", values, unset, err)
+	}
+	c = mustParse(t, "agents: {a: {build: {args: {A: '${GONE:?set it}'}}, command: [x]}}\n")
+	if _, _, err := c.HostValues(lookup); err == nil || err.Error() != "agent a: build.args: variable A: GONE is not set: set it" {
+		t.Errorf("got %v", err)
+	}
+	c.Agents[0].Build.Args["KEY"], c.Agents[0].Build.Args["TOKEN"] = "${MINE}", "hush"
+	if shown, _ := c.WithoutSecrets(); shown.Agents[0].Build.Args["KEY"] != "${MINE}" || shown.Agents[0].Build.Args["TOKEN"] != Masked {
+		t.Errorf("shown %q", shown.Agents[0].Build.Args)
+	}
+	c.Runtime = RuntimeProcess
+	if _, unset, err := c.HostValues(lookup); err != nil || len(unset) > 0 {
+		t.Errorf("local mode: %q, %v", unset, err)
 	}
 }
 

@@ -49,7 +49,7 @@ func (a Agent) withoutSecrets() Agent {
 		b := *a.Build
 		b.Args = make(map[string]string, len(a.Build.Args))
 		for name, value := range a.Build.Args {
-			b.Args[name] = maskValue(name, value)
+			b.Args[name] = EnvVar{Name: name, Value: value}.maskValue()
 		}
 		a.Build = &b
 	}

@@ -121,6 +121,8 @@ var problemCases = []problemCase{
 	{"empty build", "agents:\n  a:\n    command: [x]\n    build:\n", []string{`4:5: agents.a.build has no value`}},
 	{"build as list", "agents:\n  a:\n    command: [x]\n    build: [x]\n", []string{`4:12: agents.a.build must be a mapping, not a list`}},
 	{"build argument without value", "agents:\n  a:\n    command: [x]\n    build: {args: [A]}\n", []string{`4:20: agents.a.build.args: "A" has no value | write NAME=value`}},
+	{"build argument's reference", "agents:\n  a:\n    command: [x]\n    build: {args: {A: '${B'}}\n", []string{`4:23: agents.a.build.args.A: `}},
+	{"build argument's reference in a list", "agents:\n  a:\n    command: [x]\n    build: {args: ['A=${B!}']}\n", []string{`4:20: agents.a.build.args.A: `}},
 	{"build argument twice", "agents:\n  a:\n    command: [x]\n    build: {args: [A=1, A=2]}\n", []string{`4:25: agents.a.build.args sets "A" twice`}},
 	{"build argument's name", "agents:\n  a:\n    command: [x]\n    build: {args: {a b: 1}}\n", []string{`4:20: agents.a.build.args: "a b" cannot name an argument`}},
 	{"build argument as mapping", "agents:\n  a:\n    command: [x]\n    build: {args: [{A: 1}]}\n", []string{`4:20: agents.a.build.args[0] must be text, not a mapping | write A=value`}},

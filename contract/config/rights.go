@@ -33,6 +33,7 @@ func reaches() []reach {
 		{[]string{"runtime"}, processRight},
 		{[]string{"local.write"}, placeRights},
 		{[]string{"agents.NAME.environment", "notify.environment"}, variableRights},
+		{[]string{"agents.NAME.build.args"}, argRights},
 		{[]string{"agents.NAME.build", "agents.NAME.build.context", "agents.NAME.build.dockerfile"}, fileRights},
 		{[]string{"services.redis.image", "services.orchestrator.image", "services.repository.image"}, imageRights},
 		{[]string{"notify", "notify.command", "notify.image"}, notifyRight},
@@ -93,6 +94,19 @@ func variableRights(c *Config, _ string) (all []Right) {
 	}
 	if c.Notify != nil {
 		add("notify.environment", c.Notify.Environment)
+	}
+	return all
+}
+
+// argRights are the variables of this machine that builds get. The steps of a build have a
+// network, and an image's history has its arguments.
+func argRights(c *Config, _ string) (all []Right) {
+	for _, a := range c.Agents {
+		for _, v := range a.Build.Variables() {
+			for _, name := range v.Uses() {
+				all = append(all, Right{"agents." + a.Name + ".build.args", "builds with this machine's variable " + name})
+			}
+		}
 	}
 	return all
 }

@@ -11,7 +11,7 @@ import (
 const harmless = `version agents agents.NAME approve pin commits local orchestrator orchestrator.run orchestrator.max_review_iterations
 	orchestrator.on_review_limit orchestrator.bid_timeout orchestrator.question_timeout orchestrator.max_artefacts
 	land.how land.when land.verify redis redis.timeout redis.retries redis.give_up services services.redis services.redis.embedded services.orchestrator services.repository
-	agents.NAME.role agents.NAME.image agents.NAME.build.args agents.NAME.command agents.NAME.replicas agents.NAME.concurrency agents.NAME.strategy
+	agents.NAME.role agents.NAME.image agents.NAME.command agents.NAME.replicas agents.NAME.concurrency agents.NAME.strategy
 	agents.NAME.workspace agents.NAME.workspace.mode agents.NAME.workspace.max_size agents.NAME.workspace.max_tree agents.NAME.workspace.min_free agents.NAME.workspace.keep agents.NAME.workspace.sparse agents.NAME.resources agents.NAME.resources.limits
 	agents.NAME.resources.limits.cpus agents.NAME.resources.limits.memory agents.NAME.resources.limits.pids
 	agents.NAME.resources.reservations agents.NAME.resources.reservations.cpus agents.NAME.resources.reservations.memory
@@ -85,6 +85,8 @@ func TestRights(t *testing.T) {
 		"variables":           {".", clan + "image: w\n    environment: [TOKEN, A=b]\n", []string{"agents.writer.environment: gets this machine's variable TOKEN"}},
 		"references": {".", clan + "image: w\n    environment: {A: 'x ${B:-$C}', B: '${B:?no}'}\n", []string{
 			"agents.writer.environment: gets this machine's variable B", "agents.writer.environment: gets this machine's variable C"}},
+		"build arguments": {".", clan + "build: {args: {A: b, B: '$$x', C: '${HOME:-$D}'}}\n", []string{
+			"agents.writer.build.args: builds with this machine's variable D", "agents.writer.build.args: builds with this machine's variable HOME"}},
 		"shared":               {".", "defaults: {image: w, environment: [TOKEN]}\n" + clan + "role: x\n", []string{"agents.writer.environment: gets this machine's variable TOKEN"}},
 		"context outside":      {".", clan + "build: ../hostsecret\n", []string{"agents.writer.build.context: builds with files outside the repository: ../hostsecret", "agents.writer.build.dockerfile: reads a file outside the repository: ../hostsecret/Dockerfile"}},
 		"out by a detour":      {"clan", clan + "build: a/../../../x/..\n", []string{"agents.writer.build.context: builds with files outside the repository: ..", "agents.writer.build.dockerfile: reads a file outside the repository: ../Dockerfile"}},

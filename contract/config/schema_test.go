@@ -107,8 +107,8 @@ var beyondSchema = []string{
 	"redis CA without TLS", "redis password with a question mark", "redis parameter", // what follows the question mark
 	"two redis servers",               // one text compared with another
 	"command with NUL", "memory huge", // of a text's inside
-	"timeout of ages",                                                                                                       // the size of a number with a unit
-	"open reference", "open default", "reference to nothing", "reference by position", "reference with an unknown operator", // a language within
+	"timeout of ages",                                                                                                                                                                             // the size of a number with a unit
+	"open reference", "open default", "reference to nothing", "reference by position", "reference with an unknown operator", "build argument's reference", "build argument's reference in a list", // a language within
 	"header with a line's end", "header of Sett", "header twice", "base_url of one call", "ignore that is no pattern", // of a text's inside, too
 	"llm misspelt", "llm with tools and no tree", "llm without a door", // one text compared with another
 	"image and build in defaults", // the agent may have one of its own

@@ -47,7 +47,7 @@ func (r *Runtime) Purge(ctx context.Context) (err error) {
 	return errors.Join(
 		r.Clear(ctx),
 		engine.RemoveVolumes(ctx, r.api, r.names.labelled()),
-		image.New(r.e).Purge(ctx, r.o.Instance, r.o.Now()),
+		image.New(r.e).Purge(ctx, r.o.Instance, r.o.Labels[runtime.LabelWorkspace], r.o.Now()),
 	)
 }
 

@@ -122,3 +122,9 @@ func (f byName) volumes(ctx context.Context, api *client.Client) error {
 	}
 	return nil
 }
+
+// Built lists the images that were built for instances, of which the engine may have
+// nothing else, as after a first `sett up` that failed.
+func Built(ctx context.Context, e *engine.Engine) ([]image.Built, error) {
+	return image.New(e).Built(ctx)
+}

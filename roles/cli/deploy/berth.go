@@ -94,8 +94,15 @@ func (m *materials) one(ctx context.Context, agent *config.Agent) (err error) {
 		agent.Resolved = &config.Resolved{Image: l.control.ID}
 		return nil
 	}
+	_, unset, err := agent.Build.Values(l.j.at.Lookup)
+	if err != nil {
+		return role.Fail(role.Usage, fmt.Errorf("build.args: %w", err), "export it, or give it a default in %s", instance.ConfigName)
+	}
+	for _, sentence := range unset {
+		l.j.at.Sayf("sett: warning: build.args: %s\n", role.Clean(sentence))
+	}
 	var wants []imageWant
-	for _, w := range wantedImages(l.j.c, l.j.in) {
+	for _, w := range wantedImages(l.j.c, l.j.in, l.j.at.Lookup) {
 		if w.Name == agentImage(agent.Name) {
 			wants = append(wants, w)
 		}

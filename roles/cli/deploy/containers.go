@@ -113,6 +113,7 @@ func (l *containerLauncher) materials(ctx context.Context, f *facts, create bool
 		m.release()
 		return nil, err
 	}
+	f.engine.built = create
 	f.engine.control, f.engine.brain = l.control.Ref, l.brain.id()
 	return m.release, nil
 }

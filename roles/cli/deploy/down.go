@@ -39,7 +39,7 @@ func Down(ctx context.Context, at *instance.Locator, o DownOptions) error {
 	in, err := at.Find()
 	if err == nil {
 		all = append(all, in)
-	} else if all, err = instance.Unknown(ctx, at, err); err != nil {
+	} else if all, err = instance.Unknown(ctx, at, err, o.Purge); err != nil {
 		return err
 	}
 	for _, in := range all {
@@ -52,13 +52,19 @@ func Down(ctx context.Context, at *instance.Locator, o DownOptions) error {
 
 // one stops one instance, after the questions about it.
 func (d *downRun) one(ctx context.Context, in *instance.Instance) error {
-	if !in.Known() && !in.Lost {
+	if !in.Known() && !in.Lost && in.Images == 0 {
 		if err := d.sureOfStranger(in); err != nil {
 			return err
 		}
 	}
 	if d.Purge {
 		what := "everything that is kept of instance " + in.Name
+		if in.Images > 0 {
+			what = words.Count(in.Images, "image") + " that Sett built for an instance " + in.Name
+			if in.Workspace != "" {
+				what += " of " + role.Clean(d.at.Tilde(in.Workspace))
+			}
+		}
 		if n := len(instance.Unlanded(ctx, d.at, in)); n > 0 {
 			what += ", with " + words.Count(n, "commit") + " of results that the repository lacks"
 		}
@@ -121,6 +127,13 @@ func (d *downRun) everything(ctx context.Context) error {
 		d.at.Sayf("sett: note: no container engine was asked: %s\n", words.FirstLine(err))
 	}
 	all = append(all, lost...)
+	if d.Purge && err == nil {
+		alone, err := instance.ImagesAlone(ctx, d.at)
+		if err != nil {
+			return err
+		}
+		strangers = append(strangers, alone...)
+	}
 	if all = append(all, strangers...); len(all) == 0 {
 		d.at.Sayf("sett: no instances\n")
 		return nil
@@ -189,7 +202,7 @@ func (d *downRun) end(ctx context.Context, in *instance.Instance) error {
 	if err != nil {
 		return err
 	}
-	if s.stopped == 0 {
+	if s.stopped == 0 && in.Images == 0 {
 		d.at.Printf("%s was not running\n", in.Name)
 	}
 	if d.Purge {
@@ -290,6 +303,10 @@ func (d *downRun) remove(ctx context.Context, in *instance.Instance, place, besi
 	}
 	if other != "" {
 		other = ", and " + other
+	}
+	if in.Images > 0 {
+		d.at.Printf("removed the images that Sett built for %s\n", in.Name)
+		return nil
 	}
 	d.at.Printf("removed what was kept of %s%s\n", in.Name, other)
 	d.sayKept(ctx, in, unasked)

@@ -63,7 +63,7 @@ func gathering(t *testing.T, state, root string, on shelves, yes bool) (*materia
 	m.probe = func(_ context.Context, image, program string, _ runtime.Labels) (bool, error) {
 		return image == "id-two" && program == "git", nil
 	}
-	return m, wantedImages(c, in), said
+	return m, wantedImages(c, in, lookup), said
 }
 
 func workplace(t *testing.T) (state, root string) {

@@ -74,7 +74,12 @@ func (m *materials) get(ctx context.Context) (err error) {
 	if l.control, err = m.controlFor(ctx, l.engine.Facts().Arch); err != nil {
 		return err
 	}
-	wants := wantedImages(c, l.j.in)
+	wants := wantedImages(c, l.j.in, l.j.at.Lookup)
+	if l.j.dryRun {
+		for i := range wants {
+			wants[i].Before = l.j.in.Builds[wants[i].Name]
+		}
+	}
 	shown := showImages(ctx, l.j.at.Terminal)
 	got, err := m.supply.Images(ctx, wants, shown.step)
 	shown.end()
@@ -86,6 +91,7 @@ func (m *materials) get(ctx context.Context) (err error) {
 		return noImages(ctx, err, noDocker)
 	}
 	l.redis = got[redisImage]
+	m.noteBuilds(got)
 	if err := m.orchestrator(ctx, got); err != nil {
 		return err
 	}
@@ -108,6 +114,19 @@ func (m *materials) get(ctx context.Context) (err error) {
 		return err
 	}
 	return m.repository(ctx, got)
+}
+
+// noteBuilds notes the inputs of the builds that were made, for later dry runs.
+func (m *materials) noteBuilds(got map[string]containerImage) {
+	if m.probe == nil {
+		return
+	}
+	m.l.j.in.Builds = map[string]string{}
+	for user, i := range got {
+		if i.Inputs != "" {
+			m.l.j.in.Builds[user] = i.Inputs
+		}
+	}
 }
 
 // orchestrator settles the orchestrator's image, which gets the engine's socket.
@@ -173,9 +192,9 @@ func (m *materials) repository(ctx context.Context, got map[string]containerImag
 
 // Foresee says how sett up would get the images of an instance, besides sett's own;
 // missing are those that it would not get.
-func Foresee(ctx context.Context, e *containerEngine, c *config.Config, in *instance.Instance) (images []PlannedImage, missing []missingImage, err error) { //nolint:revive // doctor reads its fields only
+func Foresee(ctx context.Context, e *containerEngine, c *config.Config, in *instance.Instance, lookup func(string) (string, bool)) (images []PlannedImage, missing []missingImage, err error) { //nolint:revive // doctor reads its fields only
 	preview := newStore(e).Preview()
-	_, err = preview.Images(ctx, wantedImages(c, in), nil)
+	_, err = preview.Images(ctx, wantedImages(c, in, lookup), nil)
 	var f engineFacts
 	f.foresee(preview.Foreseen())
 	var lacks *missingError
@@ -185,8 +204,9 @@ func Foresee(ctx context.Context, e *containerEngine, c *config.Config, in *inst
 	return f.images, missing, err
 }
 
-// wantedImages lists the images that an instance needs, besides sett's own.
-func wantedImages(c *config.Config, in *instance.Instance) []imageWant {
+// wantedImages lists the images that an instance needs, besides sett's own. Arguments of
+// builds without a value that they require are left out, see HostValues.
+func wantedImages(c *config.Config, in *instance.Instance, lookup func(string) (string, bool)) []imageWant {
 	var all []imageWant
 	if c.Redis.URL == "" && !c.Services.Redis.Embedded {
 		all = append(all, imageWant{Name: redisImage, Ref: c.Services.Redis.Image})
@@ -210,8 +230,9 @@ func wantedImages(c *config.Config, in *instance.Instance) []imageWant {
 			if !filepath.IsAbs(dir) {
 				dir = filepath.Join(filepath.Dir(in.ConfigFile), dir)
 			}
+			args, _, _ := b.Values(lookup)
 			want.Ref = "sett-" + in.Name + ".agent-" + agent.Name + ":latest"
-			want.Build = &imageBuild{Root: in.Workspace, Context: dir, Dockerfile: b.Dockerfile, Args: b.Args}
+			want.Build = &imageBuild{Root: in.Workspace, Context: dir, Dockerfile: b.Dockerfile, Args: args}
 			want.Labels = in.Labels()
 		}
 		all = append(all, want)
@@ -240,13 +261,36 @@ func noImages(ctx context.Context, err error, otherWay string) error {
 	if lacks(runtime.ComponentRepository) {
 		ways = append(ways, repositoryKey+" in "+instance.ConfigName+" names another image with git, such as an agent's")
 	}
-	if slices.ContainsFunc(missing.Images, func(m missingImage) bool { return strings.HasPrefix(m.Name, agentImage("")) }) {
-		ways = append(ways, "another image in "+instance.ConfigName+", or another base image in the Dockerfile, such as one that docker images lists", otherWay)
-	}
+	ways = append(ways, agentWays(missing.Images, otherWay)...)
 	if len(ways) > 0 {
 		hint = strings.Join(ways, "; ")
 	}
 	return role.Fail(role.Environment, errors.New(role.CleanText(err.Error())), "%s", hint)
+}
+
+// agentWays are the ways on for agents without an image, by the reason.
+func agentWays(missing []missingImage, otherWay string) (ways []string) {
+	unobtainable := false
+	for _, way := range []struct {
+		fault imageFault
+		text  string
+	}{
+		{faultPull, "another image in " + instance.ConfigName + ", such as one that docker images lists"},
+		{faultBase, "another base image in the Dockerfile, such as one that docker images lists"},
+		{faultFiles, "build in " + instance.ConfigName + " names the context, from the folder of " + instance.ConfigName + ", and dockerfile, from the context"},
+		{faultDockerfile, "mend the Dockerfile; docker build says the same of it"},
+		{faultBuildKit, "Sett builds with the engine's classic builder, which has no RUN --mount, no heredocs and nothing else of BuildKit: write the Dockerfile without, or build it yourself (docker build -t NAME CONTEXT) and write image: NAME in place of build"},
+		{faultStep, "mend that step of the Dockerfile, or a file that it needs from the context; docker build shows more"},
+	} {
+		if slices.ContainsFunc(missing, func(m missingImage) bool { return m.Fault == way.fault && strings.HasPrefix(m.Name, agentImage("")) }) {
+			ways = append(ways, way.text)
+			unobtainable = unobtainable || way.fault == faultPull || way.fault == faultBase
+		}
+	}
+	if unobtainable {
+		ways = append(ways, otherWay)
+	}
+	return ways
 }
 
 // program brings the sett binary into an image, whatever that has as its own.

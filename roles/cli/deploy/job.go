@@ -38,6 +38,7 @@ type job struct {
 	mark    blackboard.Mark   // of the board: as it was seen before, or a new one; settle makes it the board's
 	limit   limit             // of what is done now
 	led     bool              // the orchestrator leads
+	dryRun  bool              // nothing is made
 }
 
 // save writes the state and the configuration.

@@ -62,6 +62,7 @@ type engineFacts struct {
 	images  []PlannedImage
 	volumes []PlannedThing  // of binaries
 	present map[string]bool // networks and volumes of the instance
+	built   bool            // builds were made: the image of each agent is known
 	missing error           // images that are neither there nor can be made
 	notices []string        // for a new start: about the engine and the workspace in it
 }

@@ -77,7 +77,7 @@ type PlannedPart struct {
 	Part      string `json:"part"`
 	Agent     string `json:"agent,omitempty"`
 	Kind      string `json:"kind"`   // container or process
-	Action    string `json:"action"` // start, restart, stop or keep
+	Action    string `json:"action"` // start, restart, restart_if_built, stop or keep
 	Container string `json:"container,omitempty"`
 	Image     string `json:"image,omitempty"`
 	Network   string `json:"network,omitempty"`
@@ -354,7 +354,7 @@ func (p *Plan) noteLast(f *facts) {
 	}
 	if !p.state.ToldValues && f.desired.Interpolates() {
 		if f.before != nil { // an older sett took the same settings otherwise
-			p.note(&p.atEnd, "environment: $NAME and ${NAME} in a value stand for this machine's variable, and $$ for a dollar; until now such values were literal")
+			p.note(&p.atEnd, "environment and build.args: $NAME and ${NAME} in a value stand for this machine's variable, and $$ for a dollar; until now such values were literal")
 		}
 		p.tells = true
 	}

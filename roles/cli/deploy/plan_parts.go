@@ -81,11 +81,8 @@ func (p *Plan) planEngine(f *facts) {
 	p.Images = f.engine.images
 	for _, i := range p.Images {
 		refs[i.For] = i.Image
-		built := func(a config.Agent) bool { return agentImage(a.Name) == i.For && a.Build != nil }
-		if p.Action == actionApply && slices.ContainsFunc(f.desired.Agents, built) {
-			p.note(nil, "%s is restarted if its build makes another image", i.For)
-		}
 	}
+	p.doubtBuilds(f)
 	names := f.engine.names
 	reached := map[string]bool{runtime.NetworkFull: true} // the blackboard's
 	for i := range p.Parts {
@@ -110,6 +107,32 @@ func (p *Plan) planEngine(f *facts) {
 		p.Volumes = append(p.Volumes, f.engine.thing(names.ControlVolume()))
 	}
 	p.Volumes = append(p.Volumes, f.engine.volumes...)
+}
+
+// partRestartIfBuilt is the action on a part that goes on if the build makes the image that
+// it runs in, which a dry run cannot know.
+const partRestartIfBuilt = "restart_if_built"
+
+// doubtBuilds says of each part that runs in the image of a build that it may be restarted:
+// whether the build makes that image again is known only when it is made, or if all that
+// it depends on is as at the last sett up.
+func (p *Plan) doubtBuilds(f *facts) {
+	if f.engine.built {
+		return
+	}
+	doubt := func(part, user string) {
+		builds := func(i PlannedImage) bool { return i.For == user && i.Action == ThingBuild }
+		if planned := p.part(part); planned != nil && planned.Action == PartKeep && slices.ContainsFunc(p.Images, builds) {
+			planned.Action = partRestartIfBuilt
+			p.note(nil, "%s is restarted if the build of %s makes another image", part, user)
+		}
+	}
+	for _, agent := range f.desired.Agents {
+		doubt(runtime.AgentUnit(agent.Name), agentImage(agent.Name))
+	}
+	if n := f.desired.Notify; n != nil && n.Image == "" {
+		doubt(runtime.ComponentNotifier, agentImage(f.desired.Agents[0].Name))
+	}
 }
 
 // planContainer adds the image of a part and returns the network that it may reach.

@@ -247,3 +247,31 @@ func TestPlanRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestPlanOfBuilds: a dry run says keep only of agents whose build is known to make their image again.
+func TestPlanOfBuilds(t *testing.T) {
+	const yml = "runtime: docker\nnotify: {command: [x]}\nagents:\n  one: {build: ., command: [a]}\n  two: {image: t, command: [a]}\n"
+	actions := func(image string, built bool) (all []string) {
+		f := planned(t, yml).running(t, yml)
+		f.engine.built = built
+		f.engine.images[3].Action = image
+		f.units = append(f.units, runtime.Unit{Name: runtime.ComponentNotifier, Running: true,
+			Labels: runtime.Labels{runtime.LabelComponent: runtime.ComponentNotifier, runtime.LabelConfig: f.desired.Notify.Digest()}})
+		p := newPlan(f)
+		for _, part := range []string{"agent-one", "agent-two", runtime.ComponentNotifier} {
+			all = append(all, p.part(part).Action)
+		}
+		if p.Idle() != (all[0] == PartKeep) {
+			t.Errorf("%s: idle is %v", all, p.Idle())
+		}
+		return all
+	}
+	if got, want := actions(ThingBuild, false), []string{"restart_if_built", "keep", "restart_if_built"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for _, got := range [][]string{actions(ThingBuild, true), actions(thingPresent, false)} {
+		if want := []string{"keep", "keep", "keep"}; !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

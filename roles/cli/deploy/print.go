@@ -133,10 +133,13 @@ func signLine(at *instance.Locator, sign string, as term.Style, text string) {
 }
 
 func actionCell(action string) term.Cell {
-	as := map[string]term.Style{partStart: term.Good, partRestart: term.Warn, PartStop: term.Bad, PartKeep: term.Dim,
+	as := map[string]term.Style{partStart: term.Good, partRestart: term.Warn, partRestartIfBuilt: term.Warn, PartStop: term.Bad, PartKeep: term.Dim,
 		thingPresent: term.Dim}[action]
 	if as == "" {
 		as = term.Good // make, pull, build
+	}
+	if action == partRestartIfBuilt {
+		action = "restart if its build changes"
 	}
 	return term.Cell{Text: action, As: as}
 }

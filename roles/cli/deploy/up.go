@@ -76,7 +76,9 @@ func outrun(u *upRun) bool {
 
 // DryRun returns the plan of an up and makes nothing.
 func DryRun(ctx context.Context, at *instance.Locator, o Options) (*Plan, error) {
-	return newUp(at, o).dry(ctx)
+	u := newUp(at, o)
+	u.dryRun = true
+	return u.dry(ctx)
 }
 
 func newUp(at *instance.Locator, o Options) *upRun {

@@ -26,10 +26,21 @@ type (
 	executable      = image.Executable
 	foreseen        = image.Foreseen
 	imageBuild      = image.Build
+	imageFault      = image.Fault
 	imageProgress   = image.Progress
 	imageWant       = image.Want
 	missingImage    = image.Missing
 	missingError    = image.MissingError
+)
+
+// The reasons why it has no image.
+const (
+	faultPull       = image.FaultPull
+	faultFiles      = image.FaultFiles
+	faultDockerfile = image.FaultDockerfile
+	faultBuildKit   = image.FaultBuildKit
+	faultBase       = image.FaultBase
+	faultStep       = image.FaultStep
 )
 
 var (

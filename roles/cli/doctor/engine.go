@@ -154,7 +154,7 @@ func (x *exam) images(ctx context.Context) []Finding {
 	if in == nil {
 		return []Finding{skipped("no valid %s", instance.ConfigName)}
 	}
-	images, missing, err := deploy.Foresee(ctx, e, x.sheet.config, in)
+	images, missing, err := deploy.Foresee(ctx, e, x.sheet.config, in, x.at.Lookup)
 	var out []Finding
 	for _, i := range images {
 		out = append(out, imageFinding(i))
@@ -238,6 +238,16 @@ func (x *exam) leftovers(ctx context.Context) []Finding {
 			}
 			out = append(out, warning(o.Name, "look first whose it is: sett list --all shows its workspace",
 				"the engine has %s of an instance that this state directory does not know; it may be another user's", partsOf(len(o.Units), o.Ledger)))
+		}
+		if alone, err := instance.ImagesAlone(ctx, x.at); err == nil { // else the check of the engine says it
+			for _, in := range alone {
+				of := ""
+				if in.Workspace != "" {
+					of = " of " + in.Workspace
+				}
+				out = append(out, warning(in.Name, "sett down --purge --name "+in.Name,
+					"the engine has %s that Sett built for an instance%s of which nothing else is known, as after a first sett up that failed, or a sett try", words.Count(in.Images, "image"), of))
+			}
 		}
 	}
 	if len(out) == 0 {

@@ -56,6 +56,8 @@ type State struct {
 	Host      bool      `json:"host,omitempty"`      // the orchestrator is a process of this machine
 	Control   string    `json:"control,omitempty"`   // id of the image that the orchestrator runs in, and the volume of the binary in a foreign one
 	StartedAt time.Time `json:"started_at,omitzero"` // when the sett up of Run began
+
+	Builds map[string]string `json:"builds,omitempty"` // of agents with build: digests by which a dry run knows that nothing would be built anew
 }
 
 // Instance is an instance: its state, and the directory of that state.
@@ -67,6 +69,7 @@ type Instance struct {
 	Damage  error
 	Lost    bool   // its state directory is gone, and processes of it run
 	Foreign bool   // the engine alone tells of it; a state in Dir is that of another one of the name
+	Images  int    // the engine has so many images that were built for it, and nothing else is known of it; 0: more is
 	moved   string // the health address that MoveHealth chose; empty: the state's
 }
 

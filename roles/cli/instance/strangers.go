@@ -42,8 +42,9 @@ func (l *Locator) OfEngine(ctx context.Context, before error) (*Instance, error)
 
 // Unknown returns the instances that the user's state directory does not have, and that
 // the command means by their name or by this workspace: by the processes of this user, by
-// the container engine, or by both. Where there are none it returns the error before.
-func Unknown(ctx context.Context, l *Locator, before error) ([]*Instance, error) {
+// the container engine, or by both. With images, also one of which the engine has images
+// alone. Where there are none it returns the error before.
+func Unknown(ctx context.Context, l *Locator, before error, images bool) ([]*Instance, error) {
 	var meant []*Instance
 	if lost := lostOne(l, nil); lost != nil && role.CodeOf(before) == role.NotFound {
 		meant = append(meant, lost)
@@ -55,7 +56,75 @@ func Unknown(ctx context.Context, l *Locator, before error) ([]*Instance, error)
 	if len(meant) > 0 {
 		return meant, nil
 	}
+	if images && role.CodeOf(before) == role.NotFound {
+		if meant = imagesMeant(ctx, l); len(meant) > 0 {
+			return meant, nil
+		}
+	}
 	return nil, err
+}
+
+// imagesMeant are the instances with images alone that the user named, else those of this
+// workspace. The remains of failed builds do not tell the workspace: they are of one whose
+// instance would have their name.
+func imagesMeant(ctx context.Context, l *Locator) []*Instance {
+	name, err := l.Named()
+	if err != nil {
+		return nil
+	}
+	root := ""
+	if name == "" {
+		if root, err = l.Workspace(); err != nil {
+			return nil
+		}
+	}
+	all, err := ImagesAlone(ctx, l)
+	if err != nil {
+		return nil // no engine knows more
+	}
+	return slices.DeleteFunc(all, func(in *Instance) bool {
+		if name != "" {
+			return in.Name != name
+		}
+		return in.Workspace != root && (in.Workspace != "" || in.Name != config.MakeInstanceName(filepath.Base(root)))
+	})
+}
+
+// ImagesAlone are the instances of which there are images on the engine, and nothing else, here or
+// there: their first sett up failed, or sett try built them.
+func ImagesAlone(ctx context.Context, l *Locator) ([]*Instance, error) {
+	e, err := l.Engine(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known, err := l.All()
+	if err != nil {
+		return nil, err
+	}
+	there, err := docker.Instances(ctx, e)
+	if err != nil {
+		return nil, role.Fail(role.Environment, fmt.Errorf("list what is on the engine: %w", err), "")
+	}
+	built, err := docker.Built(ctx, e)
+	if err != nil {
+		return nil, role.Fail(role.Environment, err, "")
+	}
+	root, err := l.Root()
+	if err != nil {
+		return nil, err
+	}
+	var out []*Instance
+	for _, b := range built {
+		if config.ValidInstanceName(b.Instance) != nil || slices.ContainsFunc(known, func(in *Instance) bool { return in.Name == b.Instance }) ||
+			slices.ContainsFunc(there, func(o docker.Instance) bool { return o.Name == b.Instance }) {
+			continue
+		}
+		in := &Instance{Dir: filepath.Join(root, b.Instance), Foreign: true, Images: b.Images, State: State{Name: b.Instance, Workspace: b.Workspace, Runtime: config.RuntimeDocker}}
+		if !Exists(in.StatePath()) { // else its state cannot be read
+			out = append(out, in)
+		}
+	}
+	return out, nil
 }
 
 // Lost returns the instances of local mode of which processes run, and which are not in

@@ -2,8 +2,10 @@ package image
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"maps"
 	"slices"
@@ -18,15 +20,15 @@ import (
 )
 
 // build has the engine make an image from a Dockerfile. It reports nothing about a step
-// that the engine's cache has. Its error is the reason for people, or an
+// that the engine's cache has. The image gets all the names. Its error is the reason for people, or an
 // engine.ErrEngine, or the context's.
 //
 // It uses the engine's classic builder: the other builder needs a session with the
 // client, which would have to contain most of BuildKit.
-func (s *Store) build(ctx context.Context, w Want, say Progress) (Image, error) {
+func (s *Store) build(ctx context.Context, w Want, refs []string, say Progress) (Image, error) {
 	src, err := readSources(*w.Build)
 	if err != nil {
-		return Image{}, err
+		return Image{}, faulty(FaultFiles, err)
 	}
 	labels, instance := lasting(w.Labels), w.Labels[runtime.LabelInstance]
 	label := stageLabel(instance)
@@ -34,17 +36,26 @@ func (s *Store) build(ctx context.Context, w Want, say Progress) (Image, error) 
 	if len(d.inserted) > 0 {
 		delete(labels, runtime.LabelInstance) // the stages have that label
 	}
-	old, _, err := s.image(ctx, w.Ref)
-	if err != nil && !errdefs.IsNotFound(err) {
-		return Image{}, engine.Plain(err)
+	var old []string
+	for _, ref := range refs {
+		i, _, err := s.image(ctx, ref)
+		if err != nil && !errdefs.IsNotFound(err) {
+			return Image{}, engine.Plain(err)
+		}
+		if i.ID != "" && !slices.Contains(old, i.ID) {
+			old = append(old, i.ID)
+		}
 	}
-	log := buildLog{want: w, say: say, ours: len(d.inserted), label: "LABEL " + label, added: len(labels), file: d}
-	if err := s.runBuild(ctx, src, d, labels, &log); err != nil {
+	log := buildLog{want: w, refs: refs, say: say, ours: len(d.inserted), label: "LABEL " + label, added: len(labels), file: d}
+	files := sha256.New()
+	if err := s.runBuild(ctx, src, d, labels, files, &log); err != nil {
 		switch {
 		case ctx.Err() != nil:
 			return Image{}, ctx.Err()
 		case errors.Is(engine.Plain(err), engine.ErrEngine):
 			return Image{}, engine.Plain(err)
+		case faultOf(err) == FaultFiles:
+			return Image{}, faulty(FaultFiles, buildFailure("", err.Error(), nil))
 		}
 		return Image{}, log.failure(s, d.original(engine.Short(err)))
 	}
@@ -53,18 +64,21 @@ func (s *Store) build(ctx context.Context, w Want, say Progress) (Image, error) 
 	if err != nil {
 		return Image{}, engine.Plain(err)
 	}
-	if old.ID != "" && old.ID != i.ID {
-		s.removeReplaced(ctx, old.ID, instance)
+	i.Inputs = s.inputs(ctx, w, src, files, i.ID)
+	for _, id := range old {
+		if id != i.ID {
+			s.removeReplaced(ctx, id, instance)
+		}
 	}
 	return i, nil
 }
 
 // runBuild sends the context and reads the build's messages.
-func (s *Store) runBuild(ctx context.Context, src sources, d dockerfile, labels map[string]string, log *buildLog) error {
+func (s *Store) runBuild(ctx context.Context, src sources, d dockerfile, labels map[string]string, files hash.Hash, log *buildLog) error {
 	r, pw := io.Pipe()
 	sent := make(chan error, 1)
 	go func() {
-		err := src.write(ctx, pw, d.text)
+		err := src.write(ctx, pw, d.text, files)
 		pw.CloseWithError(err)
 		sent <- err
 	}()
@@ -79,7 +93,7 @@ func (s *Store) runBuild(ctx context.Context, src sources, d dockerfile, labels 
 		}
 	}
 	resp, err := s.api.ImageBuild(ctx, r, build.ImageBuildOptions{
-		Version: build.BuilderV1, Tags: []string{log.want.Ref}, Dockerfile: sentDockerfile, BuildArgs: args, Labels: labels,
+		Version: build.BuilderV1, Tags: log.refs, Dockerfile: sentDockerfile, BuildArgs: args, Labels: labels,
 		Remove: true, ForceRemove: true, AuthConfigs: s.at.LoginsFor(ctx, hosts),
 	})
 	if err == nil {
@@ -89,7 +103,7 @@ func (s *Store) runBuild(ctx context.Context, src sources, d dockerfile, labels 
 	_ = r.Close()
 	// A file that could not be read here causes the engine's error.
 	if sendErr := <-sent; err != nil && sendErr != nil && !errors.Is(sendErr, io.ErrClosedPipe) {
-		return sendErr
+		return faulty(FaultFiles, sendErr)
 	}
 	return err
 }

@@ -3,9 +3,11 @@ package image
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -51,10 +53,7 @@ func readSources(b Build) (sources, error) {
 	if err != nil {
 		return sources{}, err
 	}
-	path := b.Dockerfile
-	if path == "" {
-		path = "Dockerfile"
-	}
+	path := b.dockerfile()
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(b.Context, path)
 	}
@@ -76,6 +75,11 @@ func readSources(b Build) (sources, error) {
 		}
 	}
 	return s, nil
+}
+
+// dockerfile is the path of the Dockerfile, from the context or absolute.
+func (b Build) dockerfile() string {
+	return cmp.Or(b.Dockerfile, "Dockerfile")
 }
 
 // find finds the context, and the directory that its links must not lead out of: the
@@ -123,14 +127,14 @@ func (s *sources) readPatterns(path string) error {
 }
 
 // write writes the context as an archive for the engine: this Dockerfile, and the files
-// that are not ignored.
-func (s sources) write(ctx context.Context, w io.Writer, dockerfile []byte) error {
+// that are not ignored. The digest gets all of it that the engine's cache compares: no times.
+func (s sources) write(ctx context.Context, w io.Writer, dockerfile []byte, digest hash.Hash) error {
 	dir, err := os.OpenRoot(s.root)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", s.root, engine.Cause(err))
 	}
 	defer dir.Close()
-	t := &contextWriter{Writer: tar.NewWriter(w), dir: dir, left: s.most}
+	t := &contextWriter{Writer: tar.NewWriter(w), digest: digest, dir: dir, left: s.most}
 	// The engine removes these two before it builds, since they are ignored.
 	ignore := append(bytes.Clone(s.ignore), "\n"+sentDockerfile+"\n"...)
 	if s.ignore == nil {
@@ -139,6 +143,7 @@ func (s sources) write(ctx context.Context, w io.Writer, dockerfile []byte) erro
 	if err := errors.Join(putFile(t.Writer, sentDockerfile, dockerfile), putFile(t.Writer, ignoreName, ignore)); err != nil {
 		return err
 	}
+	fmt.Fprintf(digest, "%q %q\n", dockerfile, ignore)
 	err = filepath.WalkDir(s.root, func(path string, d fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -191,8 +196,21 @@ func (s sources) ignores(rel string, dir bool) (ignored, skip bool) {
 // contextWriter is the archive of a context.
 type contextWriter struct {
 	*tar.Writer
-	dir  *os.Root // of the context
-	left int64    // bytes that its files may still have
+	digest hash.Hash
+	dir    *os.Root // of the context
+	left   int64    // bytes that its files may still have
+}
+
+// WriteHeader writes a header, and to the digest without its time.
+func (t *contextWriter) WriteHeader(h *tar.Header) error {
+	fmt.Fprintf(t.digest, "%c %q %q %o %d\n", h.Typeflag, h.Name, h.Linkname, h.Mode, h.Size)
+	return t.Writer.WriteHeader(h)
+}
+
+// Write writes content of a file.
+func (t *contextWriter) Write(p []byte) (int, error) {
+	_, _ = t.digest.Write(p) // cannot fail
+	return t.Writer.Write(p)
 }
 
 // writeEntry writes one file, directory or link. In the image, all belong to root: the

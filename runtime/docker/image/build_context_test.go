@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"io"
 	"maps"
@@ -48,7 +49,7 @@ func sent(t testing.TB, b Build) (map[string]*tar.Header, map[string]string) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := s.write(t.Context(), &out, s.dockerfile); err != nil {
+	if err := s.write(t.Context(), &out, s.dockerfile, sha256.New()); err != nil {
 		t.Fatal(err)
 	}
 	headers, texts := map[string]*tar.Header{}, map[string]string{}
@@ -172,7 +173,7 @@ func FuzzIgnore(f *testing.F) {
 			return
 		}
 		var out bytes.Buffer
-		if err := s.write(t.Context(), &out, nil); err != nil {
+		if err := s.write(t.Context(), &out, nil, sha256.New()); err != nil {
 			t.Fatal(err)
 		}
 		got := map[string]bool{}
@@ -249,12 +250,12 @@ func TestContextBound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.write(t.Context(), io.Discard, nil); err == nil || !strings.Contains(err.Error(), "sparse: with it, the context is larger than 16 GiB") {
+	if err := s.write(t.Context(), io.Discard, nil, sha256.New()); err == nil || !strings.Contains(err.Error(), "sparse: with it, the context is larger than 16 GiB") {
 		t.Errorf("300 GB: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := s.write(ctx, io.Discard, nil); !errors.Is(err, context.Canceled) {
+	if err := s.write(ctx, io.Discard, nil, sha256.New()); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 }

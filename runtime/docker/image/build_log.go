@@ -1,6 +1,7 @@
 package image
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -15,6 +16,7 @@ const tailLines = 15
 // come from the cache, and the end of the output when the build fails.
 type buildLog struct {
 	want  Want
+	refs  []string // the image's names
 	say   Progress
 	ours  int    // inserted steps
 	label string // their text
@@ -141,12 +143,19 @@ var exitCode = sync.OnceValue(func() *regexp.Regexp {
 
 // failure is the error of the build.
 func (l *buildLog) failure(s *Store, text string) error {
+	fault := FaultStep
+	switch base, isBase := stageBase(l.step.text); {
+	case l.file.wantsBuildKit(text):
+		fault = FaultBuildKit
+	case l.step.text == "":
+		fault = FaultDockerfile
+	case isBase:
+		fault, text = FaultBase, s.pullReason(errors.New(text), base)
+	}
 	if m := exitCode().FindStringSubmatch(text); m != nil {
 		text = "exit code " + m[1]
-	} else if base, ok := stageBase(l.step.text); ok {
-		text = s.pullReason(fmt.Errorf("%s", text), base)
 	}
-	return buildFailure(l.step.String(), text, l.tail)
+	return faulty(fault, buildFailure(l.step.String(), text, l.tail))
 }
 
 // clip cuts a text to n characters.

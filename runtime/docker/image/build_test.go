@@ -40,7 +40,7 @@ func newBuilder(t *testing.T) *builder {
 	s := ownControl(t)
 	b := &builder{s, t, newInstance(), control(t, s, executable(t))}
 	t.Cleanup(func() {
-		if err := b.Purge(context.Background(), b.instance, time.Now()); err != nil {
+		if err := b.Purge(context.Background(), b.instance, "", time.Now()); err != nil {
 			t.Error(err)
 		}
 		list, err := b.api.ImageList(context.Background(), image.ListOptions{All: true})
@@ -141,14 +141,18 @@ func (b *builder) inImage(id, dir string) []string {
 
 var failing = []struct {
 	name, dockerfile string
+	fault            Fault
 	want             []string
 }{
-	{"a command", "ARG BASE\nFROM $BASE\nENV A=b\nRUN [\"/sett\", \"exit\", \"3\"]\n", []string{`build failed at step 4/4, RUN ["/sett", "exit", "3"]: exit code 3`, "\n  | last words"}},
-	{"a file", "ARG BASE\nFROM $BASE\nCOPY gone /\n", []string{"step 3/3, COPY gone /: ", "gone"}},
-	{"an instruction", "ARG BASE\nFROM $BASE\nFROM $BASE\n\nRUNE x\n", []string{"line 5", "RUNE"}},
-	{"a base", "FROM 127.0.0.1:1/gone:1\n", []string{"step 1/1, FROM 127.0.0.1:1/gone:1: registry 127.0.0.1:1 cannot be reached"}},
-	{"a base by argument", "ARG HOST=127.0.0.1:1 NAME\nFROM ${HOST}/${NAME:-gone}:1\n", []string{"step 2/2, FROM 127.0.0.1:1/gone:1: registry 127.0.0.1:1 cannot be reached"}},
-	{"nothing", "# empty\n", []string{"build failed: "}},
+	{"a command", "ARG BASE\nFROM $BASE\nENV A=b\nRUN [\"/sett\", \"exit\", \"3\"]\n", FaultStep, []string{`build failed at step 4/4, RUN ["/sett", "exit", "3"]: exit code 3`, "\n  | last words"}},
+	{"a file", "ARG BASE\nFROM $BASE\nCOPY gone /\n", FaultStep, []string{"step 3/3, COPY gone /: ", "gone"}},
+	{"an instruction", "ARG BASE\nFROM $BASE\nFROM $BASE\n\nRUNE x\n", FaultDockerfile, []string{"line 5", "RUNE"}},
+	{"a base", "FROM 127.0.0.1:1/gone:1\n", FaultBase, []string{"step 1/1, FROM 127.0.0.1:1/gone:1: registry 127.0.0.1:1 cannot be reached"}},
+	{"a base by argument", "ARG HOST=127.0.0.1:1 NAME\nFROM ${HOST}/${NAME:-gone}:1\n", FaultBase, []string{"step 2/2, FROM 127.0.0.1:1/gone:1: registry 127.0.0.1:1 cannot be reached"}},
+	{"nothing", "# empty\n", FaultDockerfile, []string{"build failed: "}},
+	{"a mount", "ARG BASE\nFROM $BASE\nRUN --mount=type=cache,target=/x true\n", FaultBuildKit, []string{"--mount"}},
+	{"a new option", "ARG BASE\nFROM $BASE\nCOPY --link . /x\n", FaultBuildKit, []string{"line 3", "link"}},
+	{"a text within", "ARG BASE\nFROM $BASE\nRUN <<-\"EOF\"\n\ttrue\nEOF\n", FaultBuildKit, []string{"line 4"}},
 }
 
 func TestBuildFails(t *testing.T) {
@@ -163,6 +167,9 @@ func TestBuildFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, tt := range failing {
+		if got := missing.Images[i].Fault; got != tt.fault {
+			t.Errorf("%s: fault %d, want %d", tt.name, got, tt.fault)
+		}
 		for _, w := range tt.want {
 			if !strings.Contains(missing.Images[i].Reason, w) {
 				t.Errorf("%s: %q is not in\n%s", tt.name, w, missing.Images[i].Reason)
@@ -208,7 +215,7 @@ func TestPurgeSparesOthersImages(t *testing.T) {
 	if err := b.api.ImageTag(t.Context(), got[w.Name].ID, theirs); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Purge(t.Context(), b.instance, time.Now()); err != nil {
+	if err := b.Purge(t.Context(), b.instance, "", time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := b.image(t.Context(), w.Ref); err == nil {
@@ -219,5 +226,173 @@ func TestPurgeSparesOthersImages(t *testing.T) {
 	}
 	if _, err := b.removeImage(t.Context(), theirs); err != nil {
 		t.Error(err)
+	}
+}
+
+// Users with the same build share an image, also when they are built at once, and a second
+// time nothing is built anew; nor where builds only begin with the same steps.
+func TestBuildOnce(t *testing.T) {
+	b := newBuilder(t)
+	const text = "ARG BASE\nFROM $BASE\nENV A=b\nCOPY text /\nRUN [\"/sett\", \"exit\", \"0\"]\n"
+	same, other := folder(t, map[string]string{"Dockerfile": text, "text": "1"}), folder(t, map[string]string{"Dockerfile": text, "text": "2"})
+	var wants []Want
+	for _, agent := range []string{"a", "b", "c", "d"} {
+		w := b.want(agent, same)
+		delete(w.Labels, runtime.LabelAgent)
+		wants = append(wants, w)
+	}
+	wants[1].Build.Context, wants[1].Build.Dockerfile = same+"/.", "./Dockerfile" // written otherwise
+	wants[3].Build.Context = other
+	first, err := b.Images(t.Context(), wants, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := func(agent string) string { return first["agent "+agent].ID }
+	if id("a") != id("b") || id("a") != id("c") || id("a") == id("d") {
+		t.Errorf("got %v", first)
+	}
+	var said lines
+	again, err := b.Images(t.Context(), wants, said.progress)
+	if err != nil || len(said) > 0 {
+		t.Errorf("the second time %v, %q", err, said)
+	}
+	for _, w := range wants {
+		if got := again[w.Name]; got.ID != first[w.Name].ID || got.Ref != w.Ref+":latest" {
+			t.Errorf("%s: %s, then %v", w.Name, first[w.Name].ID, got)
+		}
+		if got, _, err := b.image(t.Context(), w.Ref); err != nil || got.ID != first[w.Name].ID {
+			t.Errorf("%s is %v, %v", w.Ref, got, err)
+		}
+	}
+
+	// One of them gets another build: the others keep theirs.
+	wants[0].Build.Context = other
+	if again, err = b.Images(t.Context(), wants, nil); err != nil || again["agent a"].ID != id("d") || again["agent b"].ID != id("b") {
+		t.Errorf("got %v, %v", again, err)
+	}
+
+	// A build that fails is told once.
+	for i := range wants[:3] {
+		wants[i].Build.Dockerfile = "gone"
+		wants[i].Build.Context = same
+	}
+	_, err = b.Images(t.Context(), wants, nil)
+	if err == nil || strings.Count(err.Error(), "no such Dockerfile") != 1 || !strings.Contains(err.Error(), "agent a, agent b, agent c: ") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Images without an instance are found by their labels. A purge removes those of its own
+// workspace, and what failed builds left, and spares another workspace's and a user's own.
+func TestBuiltAlone(t *testing.T) {
+	b := newBuilder(t)
+	dir := folder(t, map[string]string{"Dockerfile": "ARG BASE\nFROM $BASE\nENV A=b\n"})
+	of := func(agent, workspace string) Want {
+		w := b.want(agent, dir)
+		w.Labels[runtime.LabelWorkspace] = workspace
+		return w
+	}
+	failing := of("c", "/one")
+	failing.Build = &Build{Context: folder(t, map[string]string{"Dockerfile": "ARG BASE\nFROM $BASE\nENV C=d\nRUN [\"/sett\", \"exit\", \"3\"]\n"}), Args: failing.Build.Args}
+	if _, err := b.Images(t.Context(), []Want{of("a", "/one"), of("b", "/two"), failing}, nil); err == nil {
+		t.Fatal("c was built")
+	}
+	theirs := "sett-test-theirs-" + b.instance + ":1"
+	if err := b.api.ImageTag(t.Context(), of("a", "").Ref, theirs); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.api.ImageRemove(context.Background(), theirs, image.RemoveOptions{}) })
+	built := func() (all []Built) {
+		t.Helper()
+		list, err := b.Built(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, of := range list {
+			if of.Instance == b.instance {
+				all = append(all, of)
+			}
+		}
+		return all
+	}
+	if got := built(); len(got) != 2 || got[0].Workspace != "/two" || got[1].Workspace != "/one" || got[1].Images != 2 {
+		t.Errorf("built %+v", got)
+	}
+	if err := b.Purge(t.Context(), b.instance, "/one", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := built(), []Built{{b.instance, "/two", 1}}; !slices.Equal(got, want) {
+		t.Errorf("left %+v, want %+v", got, want)
+	}
+	if _, _, err := b.image(t.Context(), theirs); err != nil {
+		t.Error(err)
+	}
+	if _, err := b.api.ImageRemove(t.Context(), theirs, image.RemoveOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A preview knows without a build that one would make its image again, and knows each
+// change that matters to the engine's cache.
+func TestBuildForeseen(t *testing.T) {
+	b := newBuilder(t)
+	dir := folder(t, map[string]string{"Dockerfile": "ARG BASE\nFROM $BASE AS one\nARG V\nENV A=$V\nFROM one\nCOPY --from=one /sett /x\nADD text /\n", ".dockerignore": "out\n", "text": "1", "out": "1"})
+	w := b.want("a", dir)
+	up := func() {
+		t.Helper()
+		got, err := b.Images(t.Context(), []Want{w}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Before = got[w.Name].Inputs
+	}
+	action := func() string {
+		t.Helper()
+		p := b.Preview()
+		if _, err := p.Images(t.Context(), []Want{w}, nil); err != nil {
+			t.Fatal(err)
+		}
+		images, _ := p.Foreseen()
+		return images[0].Action
+	}
+	file := filepath.Join(dir, "text")
+	for _, step := range []struct {
+		name, want string
+		change     func() error
+	}{
+		{"nothing", ActionPresent, func() error { return nil }},
+		{"a time", ActionPresent, func() error { return os.Chtimes(file, time.Unix(1, 0), time.Unix(1, 0)) }},
+		{"an ignored file", ActionPresent, func() error { return os.WriteFile(filepath.Join(dir, "out"), []byte("2"), 0o644) }},
+		{"another sett up", ActionPresent, func() error { w.Labels[runtime.LabelStarted] = "later"; return nil }},
+		{"content", ActionBuild, func() error { return os.WriteFile(file, []byte("2"), 0o644) }},
+		{"a mode", ActionBuild, func() error { return os.Chmod(file, 0o755) }},
+		{"a link", ActionBuild, func() error { return os.Symlink("text", filepath.Join(dir, "link")) }},
+		{"patterns", ActionBuild, func() error { return os.WriteFile(filepath.Join(dir, ".dockerignore"), []byte("out\nlink\n"), 0o644) }},
+		{"an argument", ActionBuild, func() error { w.Build.Args["V"] = "2"; return nil }},
+		{"a base", ActionBuild, func() error { w.Build.Args["BASE"] = control(t, b.Store, executable(t)).Ref; return nil }},
+		{"its image", ActionBuild, func() error { return b.api.ImageTag(t.Context(), w.Build.Args["BASE"], w.Ref) }},
+	} {
+		up()
+		if w.Before == "" {
+			t.Fatal("a build without inputs")
+		}
+		if err := step.change(); err != nil {
+			t.Fatal(err)
+		}
+		if got := action(); got != step.want {
+			t.Errorf("%s: %s, want %s", step.name, got, step.want)
+		}
+	}
+	w.Before = ""
+	if got := action(); got != ActionBuild {
+		t.Errorf("unknown: %s", got)
+	}
+	for text, want := range map[string]bool{
+		"FROM a\nADD x /\n": false, "FROM a\nADD https://h/x /\n": true, "FROM a\nARG U\nADD $U /\n": true, "FROM a\nADD git@h:x /\n": true, "FROM a\nadd \\\n  x \\\n https://h /\n": true,
+		"FROM a AS b\nFROM a\nCOPY --from=B x /\nCOPY --from=0 y /\n": false, "FROM a\nCOPY --from=other:1 x /\n": true, "FROM a\nCOPY x /\nENV U=https://h\n": false,
+	} {
+		if got := labelStages([]byte(text), "").fetches(); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
 	}
 }

@@ -114,6 +114,23 @@ func (d dockerfile) bases(given map[string]string) []string {
 	return all
 }
 
+// parents are the images that the stages begin with, as far as the Dockerfile tells:
+// scratch and names that depend on an argument without a value are among them, and some
+// come twice.
+func (d dockerfile) parents(given map[string]string) (all []string) {
+	for _, from := range d.from {
+		base := d.resolve(from, given)
+		if slices.ContainsFunc(d.stages, func(s string) bool { return strings.EqualFold(s, base) }) {
+			continue
+		}
+		if ref, err := normalReference(base); err == nil {
+			base = ref
+		}
+		all = append(all, base)
+	}
+	return all
+}
+
 // declare notes the arguments of an ARG, which may be part of a base's name.
 func (d dockerfile) declare(instruction string) {
 	words := strings.Fields(instruction)

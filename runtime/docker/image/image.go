@@ -39,6 +39,7 @@ type Image struct {
 	ID       string // of its content
 	Ref      string // its name in the request, with its tag
 	OS, Arch string // in Go's words
+	Inputs   string // of a build: a digest by which a preview knows that the build would make it again; empty: it cannot
 }
 
 // image inspects an image; errdefs.IsNotFound when the engine lacks it.

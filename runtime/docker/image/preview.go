@@ -11,7 +11,7 @@ import (
 
 // The action that provides an image, a volume or a network.
 const (
-	ActionPresent = "present" // none: it exists
+	ActionPresent = "present" // none: it exists, and a build would make it again
 	ActionPull    = "pull"
 	ActionBuild   = "build"
 	ActionMake    = "make"
@@ -39,10 +39,11 @@ type Preview struct {
 	mu      sync.Mutex
 	images  []Foreseen
 	volumes []Foreseen
+	inputs  map[string]string // of builds, so that users who share one read its files once
 }
 
 // Preview returns a preview of the store's actions.
-func (s *Store) Preview() *Preview { return &Preview{store: s} }
+func (s *Store) Preview() *Preview { return &Preview{store: s, inputs: map[string]string{}} }
 
 // Foreseen returns the recorded actions, in order.
 func (p *Preview) Foreseen() (images, volumes []Foreseen) {
@@ -82,11 +83,13 @@ func (p *Preview) Images(ctx context.Context, wants []Want, _ Progress) (map[str
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	g := gathered{images: map[string]Image{}}
+	jobs := jobsOf(wants)
 	for _, w := range wants {
 		f, i, err := p.look(ctx, w)
 		if err == nil {
 			p.images = append(p.images, f)
 		}
+		_ = jobOf(jobs, &w)
 		if err := g.add(ctx, w, i, err); err != nil {
 			return nil, err
 		}
@@ -101,10 +104,10 @@ func (p *Preview) look(ctx context.Context, w Want) (Foreseen, Image, error) {
 		return Foreseen{}, Image{}, err
 	}
 	f := Foreseen{Name: w.Name, Ref: ref, Action: ActionBuild}
+	var src sources
 	if w.Build != nil {
-		src, err := readSources(*w.Build)
-		if err != nil {
-			return f, Image{}, err
+		if src, err = readSources(*w.Build); err != nil {
+			return f, Image{}, faulty(FaultFiles, err)
 		}
 		for _, base := range labelStages(src.dockerfile, "").bases(w.Build.Args) {
 			there, err := p.store.present(ctx, base)
@@ -120,6 +123,14 @@ func (p *Preview) look(ctx context.Context, w Want) (Foreseen, Image, error) {
 	}
 	if w.Build == nil {
 		f.Action = unless(i.ID != "", ActionPull)
+	} else if w.Before != "" && i.ID != "" {
+		key := w.sameBuild() + i.ID
+		if _, known := p.inputs[key]; !known {
+			if p.inputs[key], err = p.store.foreseen(ctx, w, src, i.ID); err != nil {
+				return f, Image{}, faulty(FaultFiles, err)
+			}
+		}
+		f.Action = unless(p.inputs[key] == w.Before, ActionBuild)
 	}
 	if i.ID == "" {
 		i = Image{Ref: ref, OS: p.store.facts.OS, Arch: p.store.facts.Arch}

@@ -1,6 +1,7 @@
 package image
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,10 +17,11 @@ import (
 
 // Purge removes the images that were built for an instance. Of the things that all
 // instances share, it removes the unused: binary volumes, and control images except
-// sett:latest. It spares pulled images.
-func (s *Store) Purge(ctx context.Context, instance string, now time.Time) error {
+// sett:latest. It spares pulled images, and images of an instance of that name of another
+// workspace; an empty workspace stands for all.
+func (s *Store) Purge(ctx context.Context, instance, workspace string, now time.Time) error {
 	return errors.Join(
-		s.purgeImages(ctx, instance),
+		s.purgeImages(ctx, instance, workspace),
 		engine.RemoveVolumes(ctx, s.api, engine.Labelled(runtime.LabelComponent+"="+ComponentBinary)),
 		s.purgeControl(ctx, now),
 	)
@@ -31,8 +33,7 @@ func (s *Store) Purge(ctx context.Context, instance string, now time.Time) error
 //
 // A user's own image, made from such an image or named by the user, has the label as
 // well. It has another name, and stays with all its bases.
-func (s *Store) purgeImages(ctx context.Context, instance string) error {
-	prefix := "sett-" + instance + "."
+func (s *Store) purgeImages(ctx context.Context, instance, workspace string) error {
 	for {
 		images, err := s.api.ImageList(ctx, image.ListOptions{All: true, Filters: engine.Labelled(runtime.LabelInstance + "=" + instance)})
 		if err != nil {
@@ -40,9 +41,10 @@ func (s *Store) purgeImages(ctx context.Context, instance string) error {
 		}
 		removed := 0
 		for _, i := range images {
-			n, err := s.removeNames(ctx, i, func(tag string) bool {
-				return strings.HasPrefix(tag, prefix) || strings.Contains(tag, "/"+prefix)
-			})
+			if of := i.Labels[runtime.LabelWorkspace]; workspace != "" && of != "" && of != workspace {
+				continue
+			}
+			n, err := s.removeNames(ctx, i, func(tag string) bool { return isBuilt(tag, instance) })
 			if err != nil {
 				return err
 			}
@@ -52,6 +54,57 @@ func (s *Store) purgeImages(ctx context.Context, instance string) error {
 			return nil
 		}
 	}
+}
+
+// isBuilt says whether a name is one that a build for an instance gives.
+func isBuilt(tag, instance string) bool {
+	prefix := "sett-" + instance + "."
+	return strings.HasPrefix(tag, prefix) || strings.Contains(tag, "/"+prefix)
+}
+
+// Built are the images that were built for an instance: those with a name of Sett's, and
+// those that failed builds left. Unfinished ones do not tell their workspace.
+type Built struct {
+	Instance, Workspace string
+	Images              int
+}
+
+// Built lists the images that were built for instances, by instance and workspace. It
+// passes over images that a user named or made of one.
+func (s *Store) Built(ctx context.Context) ([]Built, error) {
+	images, err := s.api.ImageList(ctx, image.ListOptions{Filters: engine.Labelled(runtime.LabelInstance)})
+	if err != nil {
+		return nil, fmt.Errorf("list images: %w", engine.Plain(err))
+	}
+	var all []Built
+	for _, i := range images {
+		instance := i.Labels[runtime.LabelInstance]
+		if names := namesOf(i); len(names) > 0 && !slices.ContainsFunc(names, func(n string) bool { return isBuilt(n, instance) }) {
+			continue
+		}
+		of := Built{Instance: instance, Workspace: i.Labels[runtime.LabelWorkspace]}
+		at := slices.IndexFunc(all, func(b Built) bool { return b.Instance == of.Instance && b.Workspace == of.Workspace })
+		if at < 0 {
+			at, all = len(all), append(all, of)
+		}
+		all[at].Images++
+	}
+	return joinUnfinished(all), nil
+}
+
+// joinUnfinished counts unfinished images with the others of their instance.
+func joinUnfinished(all []Built) (joined []Built) {
+	slices.SortFunc(all, func(a, b Built) int {
+		return cmp.Or(cmp.Compare(a.Instance, b.Instance), cmp.Compare(b.Workspace, a.Workspace)) // without a workspace: last
+	})
+	for _, b := range all {
+		if n := len(joined); n > 0 && b.Workspace == "" && joined[n-1].Instance == b.Instance {
+			joined[n-1].Images += b.Images
+			continue
+		}
+		joined = append(joined, b)
+	}
+	return joined
 }
 
 // inHand is how long a new control image may belong to a running `sett up` of another

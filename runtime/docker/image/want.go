@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -19,6 +21,7 @@ type Want struct {
 	Ref    string // the image's name; with Build, its new tag
 	Build  *Build // nil: a missing image is pulled
 	Labels runtime.Labels
+	Before string // the Inputs of its last build, for a preview; empty: unknown
 }
 
 // Build describes a build.
@@ -33,6 +36,7 @@ type Build struct {
 type Missing struct {
 	Name, Ref string
 	Reason    string // one line, and below it the end of a failed build's output
+	Fault     Fault
 }
 
 // MissingError lists every missing image.
@@ -68,39 +72,132 @@ const gatherers = 4
 // engine.ErrEngine.
 func (s *Store) Images(ctx context.Context, wants []Want, p Progress) (map[string]Image, error) {
 	say := p.talk()
-	gets := map[string]func() (Image, error){} // an image with several users is provided once
-	keys := make([]string, len(wants))
+	jobs := jobsOf(wants)
 	slots := make(chan struct{}, gatherers)
+	var building bases
 	var wg sync.WaitGroup
-	for i, w := range wants {
-		ref, err := normalReference(w.Ref)
-		if err == nil {
-			w.Ref = ref
-		}
-		keys[i] = fmt.Sprint(w.Build != nil, " ", w.Ref)
-		if gets[keys[i]] != nil {
+	for _, j := range jobs {
+		if j.err != nil {
 			continue
 		}
-		get := sync.OnceValues(func() (Image, error) {
-			if err != nil {
-				return Image{}, err
-			}
+		wg.Go(func() {
+			defer building.lock(j.want)()
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			return s.get(ctx, w, say)
+			j.image, j.err = s.get(ctx, j.want, j.refs, say)
 		})
-		gets[keys[i]] = get
-		wg.Go(func() { _, _ = get() })
 	}
 	wg.Wait()
 	g := gathered{images: map[string]Image{}}
-	for i, w := range wants {
-		image, err := gets[keys[i]]()
-		if err := g.add(ctx, w, image, err); err != nil {
+	for _, w := range wants {
+		ref, _ := normalReference(w.Ref) // else the job has the error
+		j := jobOf(jobs, &w)
+		image := j.image
+		image.Ref = ref
+		if err := g.add(ctx, w, image, j.err); err != nil {
 			return nil, err
 		}
 	}
 	return g.result()
+}
+
+// job provides an image once for all its users.
+type job struct {
+	want  Want
+	asked string   // the first name, as it was asked for
+	refs  []string // all names that a build gets
+	users []string
+	image Image
+	err   error
+}
+
+// jobsOf are the jobs of the wants. Builds with the same inputs are one job: at once, each
+// would make an image of its own, since the engine's cache does not have the others' yet.
+func jobsOf(wants []Want) []*job {
+	var jobs []*job
+	byKey := map[string]*job{}
+	for _, w := range wants {
+		asked := w.Ref
+		ref, err := normalReference(w.Ref)
+		if err == nil {
+			w.Ref = ref
+		}
+		key := w.Ref
+		if w.Build != nil && err == nil {
+			key = w.sameBuild()
+		}
+		j := byKey[key]
+		if j == nil {
+			j = &job{want: w, asked: asked, err: err}
+			byKey[key] = j
+			jobs = append(jobs, j)
+		}
+		j.users = append(j.users, w.Name)
+		if !slices.Contains(j.refs, w.Ref) {
+			j.refs = append(j.refs, w.Ref)
+		}
+		if w.Build != nil {
+			j.want.Name = strings.Join(j.users, ", ") // for progress
+		}
+	}
+	return jobs
+}
+
+// jobOf is the job of a want. It gives the want the job's name, so that all users of a
+// build that fails are one line.
+func jobOf(jobs []*job, w *Want) *job {
+	i := slices.IndexFunc(jobs, func(j *job) bool { return slices.Contains(j.users, w.Name) })
+	w.Ref = jobs[i].asked
+	return jobs[i]
+}
+
+// sameBuild is the same for builds of one image: all that it depends on, but for the
+// content of its files.
+func (w Want) sameBuild() string {
+	b := *w.Build
+	b.Context, b.Dockerfile = filepath.Clean(b.Context), filepath.Clean(b.dockerfile())
+	return fmt.Sprintf("build %q", []any{b.Root, b.Context, b.Dockerfile, b.Args, lasting(w.Labels)})
+}
+
+// bases have one build at a time on each base. The cache gives a build the newest image
+// that has its first steps. Two builds that ran these at the same time made two such
+// images; the next build of one would be given the other's, and make another image
+// though nothing changed.
+type bases struct {
+	mu   sync.Mutex
+	busy map[string]*sync.Mutex
+}
+
+// lock waits for the bases of a build. It locks them in order, so that no two wait for
+// each other.
+func (b *bases) lock(w Want) (unlock func()) {
+	if w.Build == nil {
+		return func() {}
+	}
+	src, err := readSources(*w.Build)
+	if err != nil {
+		return func() {} // the build says it
+	}
+	var locks []*sync.Mutex
+	b.mu.Lock()
+	if b.busy == nil {
+		b.busy = map[string]*sync.Mutex{}
+	}
+	for _, ref := range slices.Compact(slices.Sorted(slices.Values(labelStages(src.dockerfile, "").parents(w.Build.Args)))) {
+		if b.busy[ref] == nil {
+			b.busy[ref] = new(sync.Mutex)
+		}
+		locks = append(locks, b.busy[ref])
+	}
+	b.mu.Unlock()
+	for _, l := range locks {
+		l.Lock()
+	}
+	return func() {
+		for _, l := range locks {
+			l.Unlock()
+		}
+	}
 }
 
 // gathered collects images, and the reasons for missing ones.
@@ -117,7 +214,7 @@ func (g *gathered) add(ctx context.Context, w Want, i Image, err error) error {
 	case ctx.Err() != nil, errors.Is(err, engine.ErrEngine):
 		return fmt.Errorf("get image %s: %w", w.Ref, err)
 	default:
-		g.missing = append(g.missing, Missing{w.Name, w.Ref, err.Error()})
+		g.missing = append(g.missing, Missing{w.Name, w.Ref, err.Error(), faultOf(err)})
 	}
 	return nil
 }
@@ -129,11 +226,11 @@ func (g *gathered) result() (map[string]Image, error) {
 	return g.images, nil
 }
 
-// get returns an image: it builds it, or pulls it if it is missing. Its error is for
-// people, or an engine.ErrEngine.
-func (s *Store) get(ctx context.Context, w Want, say Progress) (Image, error) {
+// get returns an image: it builds it, with these names, or pulls it if it is missing. Its
+// error is for people, or an engine.ErrEngine.
+func (s *Store) get(ctx context.Context, w Want, refs []string, say Progress) (Image, error) {
 	if w.Build != nil {
-		return s.build(ctx, w, say)
+		return s.build(ctx, w, refs, say)
 	}
 	i, err := s.present(ctx, w.Ref)
 	if err != nil || i.ID != "" {

@@ -102,6 +102,9 @@ func TestImagesMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, m := range missing.Images {
+		if (m.Fault == FaultFiles) != (i >= 6) || m.Fault != FaultFiles && m.Fault != FaultPull {
+			t.Errorf("%s: fault %d", m.Name, m.Fault)
+		}
 		if !strings.HasPrefix(m.Name, "agent") || !strings.Contains(m.Reason, want[i]) {
 			t.Errorf("%s: got %s, want %s", m.Name, m.Reason, want[i])
 		}
