@@ -174,7 +174,7 @@ func (r *Runtime) pruneLogs(name string) {
 }
 
 func (r *Runtime) command(s runtime.Spec, m mark) (*exec.Cmd, error) {
-	exe, err := r.program()
+	exe, err := programOf(r.exe)
 	if err != nil {
 		return nil, err
 	}
@@ -194,13 +194,13 @@ func (r *Runtime) command(s runtime.Spec, m mark) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// program is the file that units run. Where it is this process's own, and was replaced or removed since, units
+// programOf is the file that units run: the named one, or this process's own. Where it is this process's own, and was replaced or removed since, units
 // run what this process runs: no version starts parts of another one.
-func (r *Runtime) program() (string, error) {
+func programOf(named string) (string, error) {
 	own, err := os.Executable()
 	switch {
-	case r.exe != "" && (err != nil || r.exe != own):
-		return r.exe, nil
+	case named != "" && (err != nil || named != own):
+		return named, nil
 	case err != nil:
 		return "", fmt.Errorf("find executable: %w", err)
 	}
