@@ -147,6 +147,28 @@ func TestCommandFails(t *testing.T) {
 	w.state("nothing to complain of", func(n blackboard.Notifier) bool { return n.Untold == nil })
 }
 
+// Of what a command writes the log has a part, of stderr as of stdout, and says that there was more.
+func TestCommandTalks(t *testing.T) {
+	t.Parallel()
+	for stream, to := range map[string]string{"stdout": "", "stderr": " >&2"} {
+		t.Run(stream, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.ask("x")
+			r := w.start(takes+`; yes "one of many lines" | head -n 40000`+to, quick())
+			w.remembered(w.told(1))
+			r.halt()
+			log := r.log.String()
+			if lines := strings.Count(log, "one of many lines"); lines < 100 || lines > mostOutput/10 {
+				t.Errorf("%d lines are in the log", lines)
+			}
+			if n := strings.Count(log, "not logged"); n != 1 || !strings.Contains(log, "stream="+stream) {
+				t.Errorf("it says %d times that there was more of %s", n, stream)
+			}
+		})
+	}
+}
+
 // An event that the command refuses for good is told once, and does not hold up the next.
 func TestRefused(t *testing.T) {
 	t.Parallel()

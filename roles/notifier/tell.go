@@ -15,7 +15,7 @@ import (
 	"sett/roles/role"
 )
 
-// mostOutput is the logged part of the command's stdout, in bytes.
+// mostOutput is the logged part of the command's stdout, and of its stderr, in bytes of one run.
 const mostOutput = 16 << 10
 
 // exitRefused is the exit code of a command that will never take this event: EX_DATAERR of sysexits.h.
@@ -82,13 +82,17 @@ func (n *notifier) run(ctx context.Context, log *slog.Logger, stdin []byte) erro
 	defer role.AfterGrace(ctx, n.pace.grace, n.env.Hurry, stop)() // at the second signal at once
 	res, err := n.runner.Run(base, toolrun.Command{
 		Args: n.settings.Command, Dir: n.settings.Workspace, Env: env.WithoutSecrets(n.env.Environ()),
-		Stdin: stdin, Timeout: n.settings.Timeout, Limit: mostOutput, Stderr: lineLogger{log, "stderr"},
+		Stdin: stdin, Timeout: n.settings.Timeout, Limit: mostOutput, Stderr: newLineLogger(log, "stderr"),
 	})
 	if err != nil {
 		return err
 	}
+	stdout := newLineLogger(log, "stdout")
 	for line := range bytes.Lines(res.Stdout) {
-		_, _ = lineLogger{log, "stdout"}.Write(line)
+		_, _ = stdout.Write(line)
+	}
+	if res.StdoutTruncated {
+		stdout.cutOff()
 	}
 	log.Debug("command ended", "exit_code", res.ExitCode, "signal", res.Signal, "duration", res.Reaped.Sub(res.Started),
 		"stdout_size", res.StdoutSize, "stderr_size", res.StderrSize)
@@ -118,13 +122,34 @@ func encode(v event) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// lineLogger logs the command's output line by line.
+// lineLogger logs the command's output line by line, up to mostOutput.
 type lineLogger struct {
 	log    *slog.Logger
 	stream string
+	left   int
+	cut    bool // there is more
 }
 
-func (l lineLogger) Write(line []byte) (int, error) {
-	l.log.Info(l.stream, "source", "command", "line", strings.TrimRight(string(line), "\r\n"))
+func newLineLogger(log *slog.Logger, stream string) *lineLogger {
+	return &lineLogger{log: log, stream: stream, left: mostOutput}
+}
+
+func (l *lineLogger) Write(line []byte) (int, error) {
+	if l.cut {
+		return len(line), nil
+	}
+	part := line[:min(len(line), l.left)]
+	if l.left -= len(part); len(part) > 0 {
+		l.log.Info(l.stream, "source", "command", "line", strings.TrimRight(string(part), "\r\n"))
+	}
+	if len(part) < len(line) {
+		l.cutOff()
+	}
 	return len(line), nil
+}
+
+// cutOff says that the rest is not logged.
+func (l *lineLogger) cutOff() {
+	l.cut = true
+	l.log.Warn("the command writes more, which is not logged", "stream", l.stream, "logged", mostOutput)
 }

@@ -97,7 +97,7 @@ func TestMetrics(t *testing.T) {
 		`sett_grants_total{phase="review"} 1`, `sett_grants_total{phase="parallel"} 1`, `sett_grants_total{phase="exclusive"} 2`,
 		`sett_consensus_wait_seconds_count 2`, `sett_phase_wait_seconds_count{phase="review"} 1`,
 		`sett_phase_wait_seconds_count{phase="exclusive"} 2`, `sett_agent_restarts_total{agent="a"} 1`,
-		`sett_grant_crashes_total{agent="a"} 1`, `sett_corrupt_records_total 0`, `sett_claims_open 0`,
+		`sett_grant_crashes_total{agent="a"} 1`, `sett_corrupt_records_total 0`, `sett_traces_waiting_oldest_age_seconds 0`, `sett_traces_refused_total 0`, `sett_claims_open 0`,
 	}
 	for _, line := range want {
 		s.until(line, func() bool {

@@ -24,7 +24,6 @@ import (
 	"context"
 	"log/slog"
 	"net/url"
-	"time"
 
 	"sett/blackboard"
 	"sett/blackboard/redis"
@@ -155,7 +154,7 @@ func (o *orchestrator) use(b *redis.Board) {
 	o.tracer = &tracer{log: o.log, clan: o.clan, changed: make(chan struct{}, 1),
 		board:  view.Board{Moment: b, Artefacts: b.Records, Claims: b.Records, Index: b.Index, Landing: b.Index, Roster: b.Roster, Calls: b.Calls},
 		ledger: b.Ledger, serverTime: b.ServerTime, instance: o.settings.Instance, version: o.env.Build.String(), values: o.settings.Values,
-		inside: o.settings.containers() && o.settings.StateDir == "", retry: time.Second}
+		inside: o.settings.containers() && o.settings.StateDir == "", pace: usualTracePace(), metrics: o.metrics}
 	cubs := report.NewCubs(b.Roster, units, o.settings.anchorName)
 	o.report = report.Options{
 		Instance: o.settings.Instance, Run: o.settings.Run, Addr: o.settings.HealthAddr, Patient: o.settings.StateDir != "",

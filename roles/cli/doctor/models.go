@@ -127,13 +127,9 @@ func inReach(ctx context.Context, subject string, proxy *url.URL) Finding {
 	if there == "" {
 		return warning(subject, do, "containers reach no proxy on 127.0.0.1: %s must listen on %s, too", at, bridge(port))
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(there, port))
-	if err != nil {
+	if !listens(ctx, net.JoinHostPort(there, port)) {
 		return warning(subject, do, "containers do not reach the proxy %s: it listens on 127.0.0.1, and not on %s", at, bridge(port))
 	}
-	_ = c.Close()
 	return fine(subject, "containers reach the proxy %s as this machine, on %s", at, bridge(port))
 }
 

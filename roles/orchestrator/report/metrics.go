@@ -1,6 +1,7 @@
 package report
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,7 +20,9 @@ type Metrics struct {
 	Reloads       prometheus.Counter
 	Corrupt       prometheus.Counter
 	Leader        prometheus.Gauge
+	TracesRefused prometheus.Counter
 
+	traceWaits atomic.Int64             // when the goal ended of which the trace waits, in nanoseconds since 1970; 0: none does
 	phaseWait  *prometheus.HistogramVec // by phase
 	restarts   *prometheus.CounterVec   // by agent
 	crashes    *prometheus.CounterVec   // grants of dead holders, by agent
@@ -48,7 +51,10 @@ func NewMetrics() *Metrics {
 		Corrupt: role.Counter("sett_corrupt_records_total", "Records that could not be read and were left alone."),
 		Leader: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "sett_leader", Help: "Whether this orchestrator leads; one that does not waits to take over."}),
+		TracesRefused: role.Counter("sett_traces_refused_total", "Traces that their receiver refused, in part or whole."),
 	}
+	waiting := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "sett_traces_waiting_oldest_age_seconds",
+		Help: "Since when the oldest trace that its receiver could not take has waited; 0: there is none."}, m.traceAge)
 	for _, p := range blackboard.Phases {
 		m.Grants.WithLabelValues(string(p))
 		m.phaseWait.WithLabelValues(string(p))
@@ -58,8 +64,26 @@ func NewMetrics() *Metrics {
 		m.crashes.WithLabelValues(agent)
 	})
 	m.Registry.MustRegister(m.Grants, m.ConsensusWait, m.phaseWait, m.restarts, m.crashes,
-		m.healthy, m.startDelay, m.Reloads, m.Corrupt, m.Leader)
+		m.healthy, m.startDelay, m.Reloads, m.Corrupt, m.Leader, m.TracesRefused, waiting)
 	return m
+}
+
+// TraceWaits notes that the trace of a goal that ended then waits for its receiver, and all later ones with
+// it; no time: none does.
+func (m *Metrics) TraceWaits(ended time.Time) {
+	at := int64(0)
+	if !ended.IsZero() {
+		at = ended.UnixNano()
+	}
+	m.traceWaits.Store(at)
+}
+
+func (m *Metrics) traceAge() float64 {
+	at := m.traceWaits.Load()
+	if at == 0 {
+		return 0
+	}
+	return max(time.Since(time.Unix(0, at)).Seconds(), 0)
 }
 
 // Introduce begins to count for agents at 0: a rise from no series at all would not

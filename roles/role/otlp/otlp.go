@@ -8,9 +8,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strconv"
 	"time"
@@ -98,35 +98,15 @@ type Receiver struct {
 	URL     string
 	Headers [][2]string
 	Version string // of sett
+	At      string // the host:port that is connected to in place of the URL's; empty: the URL's
 	// Resource names the sender, beside the name and the version of the service.
 	Resource []Attribute
 }
 
-const (
-	mostSpans = 500 // of one request; receivers refuse bodies above a few MiB
-	patience  = 15 * time.Second
-	mostSaid  = 200 // bytes of a receiver's answer that an error repeats
-)
+// MostSpans is the most of one request: receivers refuse bodies above a few MiB.
+const MostSpans = 500
 
-// RefusedError is an answer by which sending the same again is useless.
-type RefusedError struct {
-	Status int
-	Says   string
-}
-
-func (e *RefusedError) Error() string {
-	return fmt.Sprintf("send spans: the receiver answered %d %s: %q", e.Status, http.StatusText(e.Status), e.Says)
-}
-
-// LaterError is an answer by which the same is sent again.
-type LaterError struct {
-	Status int
-	After  time.Duration // at the earliest; 0: the receiver does not say
-}
-
-func (e *LaterError) Error() string {
-	return fmt.Sprintf("send spans: the receiver answered %d %s", e.Status, http.StatusText(e.Status))
-}
+const patience = 15 * time.Second
 
 type body struct {
 	ResourceSpans []resourceSpans `json:"resourceSpans"`
@@ -151,21 +131,11 @@ type scope struct {
 	Version string `json:"version,omitempty"`
 }
 
-// Send sends spans. A *RefusedError says that they will not be taken; any other error, that
-// they may be taken later. Spans that a receiver gets twice are the same ones. Without
-// spans it asks whether the receiver is there.
-func (r Receiver) Send(ctx context.Context, spans []Span) error {
-	for first := true; first || len(spans) > 0; first = false {
-		n := min(len(spans), mostSpans)
-		if err := r.post(ctx, spans[:n]); err != nil {
-			return err
-		}
-		spans = spans[n:]
-	}
-	return nil
-}
-
-func (r Receiver) post(ctx context.Context, spans []Span) error {
+// Send sends up to MostSpans spans. A *RefusedError says that they will not be taken, a *FaultError
+// that none will be from this sender; any other error, that they may be taken later. Of spans that the receiver takes it
+// may have something to say. Spans that a receiver gets twice are the same ones. Without spans it asks whether the
+// receiver is there.
+func (r Receiver) Send(ctx context.Context, spans []Span) (Remark, error) {
 	about := append([]Attribute{Text("service.name", "sett"), Text("service.version", r.Version)}, r.Resource...)
 	sent := body{[]resourceSpans{{resource{about}, []scopeSpans{{scope{"sett", r.Version}, spans}}}}}
 	if len(spans) == 0 {
@@ -173,13 +143,13 @@ func (r Receiver) post(ctx context.Context, spans []Span) error {
 	}
 	text, err := json.Marshal(sent)
 	if err != nil {
-		return fmt.Errorf("encode spans: %w", err)
+		return Remark{}, fmt.Errorf("encode spans: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	q, err := http.NewRequestWithContext(ctx, http.MethodPost, r.URL, bytes.NewReader(text))
 	if err != nil {
-		return fmt.Errorf("send spans: %w", err)
+		return Remark{}, fmt.Errorf("send spans: %w", err)
 	}
 	for _, h := range r.Headers {
 		q.Header.Set(h[0], h[1])
@@ -189,39 +159,27 @@ func (r Receiver) post(ctx context.Context, spans []Span) error {
 	if q.URL.Scheme == "https" {
 		roots.TrustKnown()
 	}
-	a, err := client.Do(q)
+	a, err := r.client().Do(q)
 	if err != nil {
-		return fmt.Errorf("send spans: %w", err)
+		return Remark{}, fmt.Errorf("send spans: %w", err)
 	}
 	defer func() { _ = a.Body.Close() }()
-	said, _ := io.ReadAll(io.LimitReader(a.Body, mostSaid))
+	said, _ := io.ReadAll(io.LimitReader(a.Body, mostRead))
 	_, _ = io.Copy(io.Discard, io.LimitReader(a.Body, 1<<20)) // so that the connection can be used again
-	switch a.StatusCode {
-	case http.StatusOK, http.StatusAccepted, http.StatusNoContent:
-		return nil
-	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		seconds, _ := strconv.Atoi(a.Header.Get("Retry-After"))
-		return &LaterError{a.StatusCode, time.Duration(max(0, min(seconds, 3600))) * time.Second}
-	}
-	return &RefusedError{a.StatusCode, string(bytes.TrimSpace(said))}
+	return verdict(a, said)
 }
 
 // client does not go elsewhere: headers may hold a key.
-var client = &http.Client{
-	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-}
+var client = &http.Client{CheckRedirect: stay}
 
-// Refused says whether an error says that spans will not be taken.
-func Refused(err error) bool {
-	var refused *RefusedError
-	return errors.As(err, &refused)
-}
+func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// Wait is how long the receiver asks to wait.
-func Wait(err error) time.Duration {
-	var later *LaterError
-	if errors.As(err, &later) {
-		return later.After
+func (r Receiver) client() *http.Client {
+	if r.At == "" {
+		return client
 	}
-	return 0
+	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, network, r.At)
+	}
+	return &http.Client{CheckRedirect: stay, Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
 }
