@@ -5,9 +5,9 @@ package blackboard
 type MemoryKill string
 
 const (
-	// KilledOfTool: a process of the tool. Nothing else ran in its container meanwhile.
+	// KilledOfTool says that it was a process of the tool. Nothing else ran in its container meanwhile.
 	KilledOfTool MemoryKill = "tool"
-	// KilledBeside: a process of the tool or of something that ran beside it. The kernel
+	// KilledBeside says that it was a process of the tool or of something that ran beside it. The kernel
 	// counts for a container, and in local mode for more.
 	KilledBeside MemoryKill = "beside"
 )

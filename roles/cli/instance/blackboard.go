@@ -103,7 +103,7 @@ type landers interface {
 	NoteLanded(ctx context.Context, l blackboard.LandedByHand, by string) error
 }
 
-// spenders bound what calls of models may take.
+// spenders bound the cost of calls of models.
 type spenders interface {
 	PauseModels(ctx context.Context, paused bool, by, why string) error
 	RaiseBudget(ctx context.Context, r blackboard.Raise) error

@@ -123,7 +123,7 @@ func (in *Instance) AskHealth(ctx context.Context) error {
 	return err
 }
 
-// identity is what a part of an instance says about itself.
+// identity is the answer of a part of an instance about itself.
 type identity struct {
 	Instance string `json:"instance"`
 	Run      string `json:"run"`

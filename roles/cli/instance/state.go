@@ -119,7 +119,7 @@ func (in *Instance) Known() bool { return Exists(in.StatePath()) }
 // Save writes the state, as a whole or not at all.
 func (in *Instance) Save() error { return WriteFile(in.StatePath(), in.State) }
 
-// Config reads the configuration that the instance was last started with, by whatever sett.
+// Config reads the configuration that the instance was last started with, by any sett.
 func (in *Instance) Config() (*config.Config, error) {
 	text, err := os.ReadFile(in.ConfigPath())
 	var c *config.Config

@@ -54,13 +54,13 @@ func answered(status int, says string) string {
 	return fmt.Sprintf("send spans: the receiver answered %d %s: %q", status, http.StatusText(status), says)
 }
 
-// Remark is what a receiver says about spans that it took, in part or whole.
+// Remark is the receiver's word about spans that it took, in part or whole.
 type Remark struct {
 	Rejected int64 // spans that it did not take, and never will
 	Says     string
 }
 
-// verdict is what an answer means for the spans of the request.
+// verdict is the meaning of an answer for the spans of the request.
 func verdict(a *http.Response, said []byte) (Remark, error) {
 	switch a.StatusCode {
 	case http.StatusOK, http.StatusAccepted, http.StatusNoContent:
@@ -132,7 +132,7 @@ func Wait(err error) time.Duration {
 	return 0
 }
 
-// TooMany says whether the receiver asks for fewer requests, whatever is in them.
+// TooMany says whether the receiver asks for fewer requests, of any content.
 func TooMany(err error) bool {
 	later, ok := errors.AsType[*LaterError](err)
 	return ok && later.Status == http.StatusTooManyRequests
