@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sett/blackboard"
+	"sett/contract/config"
 	"sett/roles/cli/instance"
 	"sett/roles/role"
 	"sett/roles/role/words"
@@ -261,4 +262,31 @@ func TestLogsFollowTheInstance(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	has(t, err.Error(), "the instance stage was removed")
+}
+
+// sett down says how many events wait to be told to notify, and --purge that they go.
+func TestDownWithUntoldEvents(t *testing.T) {
+	for name, tc := range map[string]struct {
+		args []string
+		says string
+	}{
+		"down":  {[]string{"down"}, "; they wait for the next sett up\n"},
+		"purge": {[]string{"down", "--purge", "--yes"}, "; they are removed too\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			in, err := instance.LoadInstance(s.dir())
+			s.Must(err)
+			s.config.Notify = &config.Notify{Command: []string{"tell"}}
+			s.Must(instance.SaveConfig(in, s.config))
+			s.staff()
+			s.Must(s.board.Ledger.SetNotified(s.Ctx, blackboard.Beginning))
+			s.work(s.Goal("first"), blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: "Which?"})
+			claim, _ := s.work(s.Goal("second"), blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Done", Payload: "done"})
+			s.Complete(claim)
+			_, stderr, err := s.run(tc.args...)
+			s.Must(err)
+			has(t, young(stderr), "sett: note: 2 events were not told to notify (oldest: that goal ", " waits for a person, 0s ago)"+tc.says)
+		})
+	}
 }

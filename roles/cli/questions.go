@@ -160,7 +160,7 @@ func (n *newcomers) await(ctx context.Context) error {
 	f.Goal = n.r.Workflow
 	return f.Follow(ctx, from, func(e blackboard.Event) error {
 		mine := n.r.Workflow == "" || e.Workflow == n.r.Workflow
-		if !mine || !e.CallsPerson() && !e.Withheld() && !e.WaitsForModel() && e.GoalEnded() == "" {
+		if !mine || !e.Tells() {
 			return nil
 		}
 		return f.Patiently(ctx, func() error { return n.look(ctx) })

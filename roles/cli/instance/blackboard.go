@@ -88,6 +88,7 @@ type ledger interface {
 	History(ctx context.Context, after string, count int64) ([]blackboard.Event, error)
 	Follow(ctx context.Context, after string, f func(blackboard.Event) error, lost func(error)) error
 	Notifier(ctx context.Context) (blackboard.Notifier, error)
+	Notified(ctx context.Context) (position string, err error)
 }
 
 // People makes the moves of people.
