@@ -6,7 +6,7 @@ import (
 	"net/url"
 )
 
-// Fate is what became of an instance since a command found it.
+// Fate is the way an instance went since a command found it.
 type Fate int
 
 // The fates of instances.
@@ -18,7 +18,7 @@ const (
 	Elsewhere             // it has another blackboard
 )
 
-// FateOf reads what became of an instance. A state that cannot be read now says nothing new.
+// FateOf reads the fate of an instance. A state that cannot be read now says nothing new.
 func FateOf(in *Instance) Fate {
 	now, err := now(in)
 	switch {
