@@ -138,6 +138,11 @@ func (e Event) WaitsForModel() bool {
 // CallsPerson says whether one more item waits for a person from this entry on.
 func (e Event) CallsPerson() bool { return e.Asked() != "" || e.Held() != "" || e.Barred() }
 
+// Tells says whether notify tells people of this entry.
+func (e Event) Tells() bool {
+	return e.CallsPerson() || e.Withheld() || e.WaitsForModel() || e.GoalEnded() != ""
+}
+
 // GoalEnded returns the status with which the goal ended, when this was its last work;
 // else empty.
 func (e Event) GoalEnded() WorkflowStatus {

@@ -75,7 +75,8 @@ func (p *waitFlag) Decode(ctx *kong.DecodeContext) error {
 // that went. The limit is the context's, for the message.
 func (a *app) await(ctx context.Context, b *instance.Board, in *instance.Instance, id, from string, limit time.Duration, logs bool) error {
 	v := a.ledgerView(b, in, a.Stderr)
-	v.workflow, v.brief, v.waits = id, true, true
+	v.of(id)
+	v.brief, v.waits = true, true
 	v.asks, v.logs = askerFor(a, b, in, id), logs
 	v.atTerminal()
 	end, err := v.toEnd(ctx, from)
@@ -83,6 +84,9 @@ func (a *app) await(ctx context.Context, b *instance.Board, in *instance.Instanc
 	case err == nil:
 		return end
 	case a.ctx.Err() != nil:
+		if now := fares(in); now != "goes on" {
+			return term.Interrupted(fmt.Sprintf("interrupted; goal %s %s", words.Short(id), now))
+		}
 		return term.Interrupted(fmt.Sprintf("interrupted; goal %s goes on; %s follows it, %s says what it waits for%s",
 			words.Short(id), a.at.CommandLine(in, "watch --workflow "+words.Short(id)), a.at.CommandLine(in, "show "+words.Short(id)), v.asks.later()))
 	case ctx.Err() != nil:
@@ -257,6 +261,17 @@ func unbars(l *blackboard.Landing) string {
 	return "free the branch"
 }
 
+// fares says how a goal, or work, is after a command that waited for it.
+func fares(in *instance.Instance) string {
+	switch fate := instance.FateOf(in); {
+	case fate.WaitsForUp():
+		return "waits for sett up"
+	case fate == instance.Removed:
+		return "went with the instance " + in.Name + ", which was removed"
+	}
+	return "goes on"
+}
+
 // mostTimedOut is how many waits a command names when its time is over.
 const mostTimedOut = 20
 
@@ -265,9 +280,13 @@ const mostTimedOut = 20
 func (a *app) notEnough(b *instance.Board, in *instance.Instance, goal string, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(a.ctx, 3*time.Second)
 	defer cancel()
-	text, hint := fmt.Sprintf("%s was not enough; work goes on", limit), a.at.CommandLine(in, "list -v")
+	now := fares(in)
+	text, hint := fmt.Sprintf("%s was not enough; work %s", limit, now), a.at.CommandLine(in, "list -v")
 	if goal != "" {
-		text, hint = fmt.Sprintf("%s was not enough; goal %s goes on", limit, words.Short(goal)), a.at.CommandLine(in, "show "+words.Short(goal))
+		text, hint = fmt.Sprintf("%s was not enough; goal %s %s", limit, words.Short(goal), now), a.at.CommandLine(in, "show "+words.Short(goal))
+	}
+	if now != "goes on" {
+		return role.Fail(role.TimedOut, errors.New(text), "%s", a.at.UpLine(in))
 	}
 	waits, more, err := status.Reader(a.at, b, in).Waits(ctx, goal)
 	switch {

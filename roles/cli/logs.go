@@ -12,6 +12,7 @@ import (
 	"sett/blackboard"
 	"sett/roles/cli/grammar"
 	"sett/roles/cli/instance"
+	"sett/roles/cli/ledger"
 	"sett/roles/cli/logline"
 	"sett/roles/cli/term"
 	"sett/roles/role"
@@ -99,8 +100,20 @@ func (c *logsCmd) Run(a *app) error {
 	if !c.Follow {
 		return c.past(a.ctx, in, place, p, o, keep)
 	}
+	stopped := in.Down
 	f := &logline.Follower{Place: place, Wants: p.wants, Show: p.print, Keep: keep, Picks: c.narrowed() || p.said,
-		Sources: func(ctx context.Context) ([]logline.Source, error) { return c.sources(ctx, in, place) }}
+		Sources: func(ctx context.Context) ([]logline.Source, error) {
+			fate := instance.FateOf(in)
+			if fate == instance.Removed {
+				return nil, ledger.Gone(a.at, in, fate, "")
+			}
+			if now := fate == instance.Stopped; now != stopped {
+				if stopped = now; now {
+					a.Sayf("sett: %s\n", ledger.SaysStopped(in))
+				}
+			}
+			return c.sources(ctx, in, place)
+		}}
 	return f.Run(a.ctx, o)
 }
 

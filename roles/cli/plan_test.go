@@ -22,6 +22,8 @@ func (l *slowLedger) Last(context.Context) (string, error) { return "", nil }
 
 func (l *slowLedger) Removed(context.Context) (*blackboard.RemovedError, error) { return nil, nil }
 
+func (*slowLedger) Notified(context.Context) (string, error) { return "", nil }
+
 func (l *slowLedger) Notifier(context.Context) (blackboard.Notifier, error) {
 	return blackboard.Notifier{}, nil
 }

@@ -156,13 +156,14 @@ func (n *newcomers) await(ctx context.Context) error {
 	if err := n.look(ctx); err != nil {
 		return err
 	}
-	f := ledger.NewFollower(&n.a.Terminal, n.b)
+	f := ledger.NewFollower(n.a.at, &n.a.Terminal, n.in, n.b)
+	f.Goal = n.r.Workflow
 	return f.Follow(ctx, from, func(e blackboard.Event) error {
 		mine := n.r.Workflow == "" || e.Workflow == n.r.Workflow
-		if !mine || !e.CallsPerson() && !e.Withheld() && !e.WaitsForModel() && e.GoalEnded() == "" {
+		if !mine || !e.Tells() {
 			return nil
 		}
-		return ledger.Patiently(ctx, func() error { return n.look(ctx) })
+		return f.Patiently(ctx, func() error { return n.look(ctx) })
 	})
 }
 

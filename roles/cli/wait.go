@@ -13,7 +13,6 @@ import (
 	"sett/roles/cli/grammar"
 	"sett/roles/cli/instance"
 	"sett/roles/cli/landing"
-	"sett/roles/cli/ledger"
 	"sett/roles/cli/status"
 	"sett/roles/cli/term"
 	"sett/roles/role"
@@ -86,7 +85,7 @@ func (c *waitCmd) Run(a *app) error {
 	switch {
 	case errors.Is(err, errOver):
 	case a.ctx.Err() != nil:
-		return term.Interrupted(fmt.Sprintf("interrupted; goal %s goes on%s", words.Short(id), w.asks.later()))
+		return term.Interrupted(fmt.Sprintf("interrupted; goal %s %s%s", words.Short(id), fares(in), w.asks.later()))
 	case ctx.Err() != nil:
 		return a.notEnough(b, in, id, c.Timeout)
 	default:
@@ -142,9 +141,10 @@ type goalWaiter struct {
 func (w *goalWaiter) follow(ctx context.Context) error {
 	var from string
 	v := w.ledgerView(w.b, w.in, w.Stderr)
-	v.workflow, v.waits, v.onlyWaits, v.asks = w.goal, role.IsTerminal(w.Stderr), true, w.asks
+	v.of(w.goal)
+	v.waits, v.onlyWaits, v.asks = role.IsTerminal(w.Stderr), true, w.asks
 	v.atTerminal()
-	if err := ledger.Patiently(ctx, func() (err error) {
+	if err := v.follower.Patiently(ctx, func() (err error) {
 		if from, err = w.b.Ledger.Last(ctx); err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ func (w *goalWaiter) follow(ctx context.Context) error {
 		if e.Workflow != w.goal && !leaves(e, w.goal) {
 			return nil
 		}
-		return ledger.Patiently(ctx, func() error { return w.look(ctx) })
+		return v.follower.Patiently(ctx, func() error { return w.look(ctx) })
 	})
 }
 

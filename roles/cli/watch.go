@@ -98,9 +98,11 @@ func (c *watchCmd) Run(a *app) error {
 	v.form, v.waits = c.Form, c.Waits || c.ForPeople()
 	v.atTerminal()
 	if c.Workflow != "" {
-		if v.workflow, err = a.resolveWorkflow(a.ctx, b, c.Workflow); err != nil {
+		goal, err := a.resolveWorkflow(a.ctx, b, c.Workflow)
+		if err != nil {
 			return err
 		}
+		v.of(goal)
 	}
 	if v.agent = c.Agent; c.Agent != "" {
 		if err := knownAgent(a, b, in, c.Agent); err != nil {
@@ -218,12 +220,15 @@ type ledgerView struct {
 
 	mu      sync.Mutex    // of out
 	stirred chan struct{} // something has happened
+
+	follower *ledger.Follower
 }
 
 func (a *app) ledgerView(b *instance.Board, in *instance.Instance, out io.Writer) *ledgerView {
 	own := *a
 	own.Colour = term.Coloured(a.Env, a.flags.Color, out)
 	v := &ledgerView{a: &own, board: b, in: in, out: out, form: term.Form{Output: "table"}, width: len(blackboard.RoleOrchestrator), stirred: make(chan struct{}, 1)}
+	v.follower = ledger.NewFollower(a.at, &own.Terminal, in, b)
 	if c, err := in.Config(); err == nil {
 		for _, name := range c.Names() {
 			v.width = min(max(v.width, len(name)), 24)
@@ -232,6 +237,9 @@ func (a *app) ledgerView(b *instance.Board, in *instance.Instance, out io.Writer
 	}
 	return v
 }
+
+// of has the view show one goal alone.
+func (v *ledgerView) of(goal string) { v.workflow, v.follower.Goal = goal, goal }
 
 // atTerminal has the view drawn on a screen, where its output is a terminal and people
 // read it. Messages go above the screen's bottom, too.
@@ -265,8 +273,7 @@ func (v *ledgerView) follow(ctx context.Context, from string, each func(blackboa
 	ctx, lost := context.WithCancelCause(around)
 	defer lost(nil)
 	go v.guard(ctx, lost)
-	f := ledger.NewFollower(&v.a.Terminal, v.board)
-	err = f.Follow(ctx, from, func(e blackboard.Event) error {
+	err = v.follower.Follow(ctx, from, func(e blackboard.Event) error {
 		if v.wants(e) {
 			v.stir()
 			if err := v.show(ctx, e); err != nil {
@@ -283,8 +290,8 @@ func (v *ledgerView) follow(ctx context.Context, from string, each func(blackboa
 		}
 		return each(e)
 	})
-	if cause := context.Cause(ctx); errors.Is(cause, errGone) {
-		return cause
+	if lost := (*role.Error)(nil); errors.As(context.Cause(ctx), &lost) {
+		return lost // by the guard
 	}
 	return err
 }
@@ -319,7 +326,7 @@ func (v *ledgerView) ask(ctx context.Context) error {
 	}
 	v.screen.Hold()
 	defer v.screen.Release()
-	return ledger.Patiently(ctx, func() error { return v.asks.ask(ctx) })
+	return v.follower.Patiently(ctx, func() error { return v.asks.ask(ctx) })
 }
 
 // wants reports whether the view shows an entry.

@@ -29,7 +29,7 @@ func (v *ledgerView) toEnd(ctx context.Context, from string) (end, err error) {
 	if err := v.ask(ctx); err != nil {
 		return nil, err
 	}
-	l := &ledgerEnd{board: v.board, workflow: v.workflow}
+	l := &ledgerEnd{board: v.board, follower: v.follower, workflow: v.workflow}
 	over, err := l.at(ctx, from)
 	for {
 		if err == nil && !over {
@@ -38,7 +38,7 @@ func (v *ledgerView) toEnd(ctx context.Context, from string) (end, err error) {
 		if err != nil && !errors.Is(err, errOver) {
 			return nil, err
 		}
-		err = ledger.Patiently(ctx, func() (err error) {
+		err = v.follower.Patiently(ctx, func() (err error) {
 			if v.workflow == "" {
 				end, err = v.a.endingOfAll(ctx, v.board, v.in, l.failed)
 			} else {
@@ -58,6 +58,7 @@ func (v *ledgerView) toEnd(ctx context.Context, from string) (end, err error) {
 // ledger to.
 type ledgerEnd struct {
 	board    *instance.Board
+	follower *ledger.Follower
 	workflow string   // empty: all
 	last     string   // the entry to end at, once nothing is outstanding
 	failed   []string // goals that have failed by the entries there were
@@ -65,7 +66,7 @@ type ledgerEnd struct {
 
 // at says whether nothing is outstanding and no entry comes after a position.
 func (l *ledgerEnd) at(ctx context.Context, from string) (bool, error) {
-	if err := ledger.Patiently(ctx, func() error { return l.settle(ctx) }); err != nil || l.last == "" {
+	if err := l.follower.Patiently(ctx, func() error { return l.settle(ctx) }); err != nil || l.last == "" {
 		return false, err
 	}
 	next, err := l.board.Ledger.History(ctx, from, 1)
@@ -76,7 +77,7 @@ func (l *ledgerEnd) at(ctx context.Context, from string) (bool, error) {
 func (l *ledgerEnd) after(ctx context.Context, e blackboard.Event) error {
 	l.note(e)
 	if l.last == "" && leaves(e, l.workflow) {
-		if err := ledger.Patiently(ctx, func() error { return l.settle(ctx) }); err != nil {
+		if err := l.follower.Patiently(ctx, func() error { return l.settle(ctx) }); err != nil {
 			return err
 		}
 	}
@@ -202,6 +203,8 @@ func (v *ledgerView) gone(ctx context.Context) error {
 	why, hint := errGone, v.a.at.CommandLine(v.in, "goals")
 	var lost *role.Error
 	switch {
+	case v.in.External && instance.FateOf(v.in) == instance.Removed: // a purge took its keys from the server
+		return ledger.Gone(v.a.at, v.in, instance.Removed, v.workflow)
 	case errors.As(instance.LostLedger(v.a.at, v.in, look), &lost):
 		why, hint = fmt.Errorf("%w: %w", errGone, lost.Err), lost.Hint
 	case code != role.NotFound:

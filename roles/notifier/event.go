@@ -122,6 +122,8 @@ type alert struct {
 // alertOf returns an entry's alert, if it has one.
 func alertOf(e blackboard.Event) (alert, bool) {
 	switch question, held, ended := e.Asked(), e.Held(), e.GoalEnded(); {
+	case !e.Tells():
+		return alert{}, false
 	case ended != "":
 		return alert{kind: kindWorkflow, status: ended}, true
 	case held != "":
@@ -132,8 +134,6 @@ func alertOf(e blackboard.Event) (alert, bool) {
 		return alert{kind: kindLanding, artefact: e.Artefact}, true
 	case e.Withheld():
 		return alert{kind: kindBid}, true
-	case e.WaitsForModel():
-		return alert{kind: kindModel}, true
 	}
-	return alert{}, false
+	return alert{kind: kindModel}, true
 }

@@ -41,7 +41,7 @@ func (m Message) Write(b []byte) (int, error) {
 	text := strings.TrimPrefix(strings.TrimSpace(string(b)), "sett: ")
 	name := Note
 	switch {
-	case strings.HasPrefix(text, "blackboard lost"):
+	case strings.HasPrefix(text, "blackboard lost"), strings.HasSuffix(text, "waiting for sett up"):
 		name = Away
 	case strings.HasPrefix(text, "blackboard is back"):
 		name = Back

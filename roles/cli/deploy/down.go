@@ -77,6 +77,11 @@ func (d *downRun) one(ctx context.Context, in *instance.Instance) error {
 		if other := instance.OtherLedger(ctx, d.at, in); other != "" {
 			what += ", and " + other
 		}
+		if cfg, err := in.Config(); err == nil && !d.Yes {
+			if u := untoldOf(ctx, d.at, in, cfg); u.count > 0 {
+				what += ", with " + u.String()
+			}
+		}
 		if err := d.sure("Remove " + what + "?"); err != nil {
 			return err
 		}
@@ -204,6 +209,12 @@ func (d *downRun) end(ctx context.Context, in *instance.Instance) error {
 	}
 	if s.stopped == 0 && in.Images == 0 {
 		d.at.Printf("%s was not running\n", in.Name)
+	}
+	switch u := s.untold; {
+	case u.count > 0 && d.Purge:
+		d.at.Sayf("sett: note: %s; they are removed too\n", u)
+	case u.count > 0:
+		d.at.Sayf("sett: note: %s; they wait for the next sett up\n", u)
 	}
 	if d.Purge {
 		return d.remove(ctx, in, place, beside, unasked)

@@ -30,6 +30,7 @@ type stopper struct {
 	unled   bool   // the orchestrator of this start did not lead yet
 	with    string // the command that stops; empty: sett down
 	stopped int
+	untold  untold // counted once the notifier has ended
 }
 
 // rounds bounds how often sweep looks for new units.
@@ -68,6 +69,9 @@ func (s *stopper) inOrder(ctx context.Context, units []runtime.Unit, told bool) 
 		}
 		if err := s.each(ctx, group); err != nil {
 			return err
+		}
+		if told && slices.Contains(components, runtime.ComponentNotifier) {
+			s.untold = untoldOf(ctx, s.at, s.in, s.config)
 		}
 	}
 	return s.sweep(ctx)

@@ -88,6 +88,7 @@ type ledger interface {
 	History(ctx context.Context, after string, count int64) ([]blackboard.Event, error)
 	Follow(ctx context.Context, after string, f func(blackboard.Event) error, lost func(error)) error
 	Notifier(ctx context.Context) (blackboard.Notifier, error)
+	Notified(ctx context.Context) (position string, err error)
 }
 
 // People makes the moves of people.
@@ -174,13 +175,14 @@ type Connection struct {
 	Once          bool            // a call is not repeated
 	Mark          blackboard.Mark // of the board, as it was seen before; Look compares
 	CAFile        string          // certificates that alone are trusted for rediss://, PEM; empty: those of known authorities
+	Find          func() string   // where the server is now, HOST:PORT; nil, or empty: where the URL says
 	Convert       bool            // a board of an older schema, too, which has to be converted before it is used
 }
 
 // Connect opens a blackboard. The error wraps blackboard.ErrUnavailable if it does not
 // answer. The caller calls Close.
 func Connect(ctx context.Context, c Connection) (*Board, error) {
-	o := redis.Options{URL: c.URL, Instance: c.Instance, Name: c.As, Timeout: c.Timeout, CAFile: c.CAFile, Mark: c.Mark, Convert: c.Convert}
+	o := redis.Options{URL: c.URL, Instance: c.Instance, Name: c.As, Timeout: c.Timeout, CAFile: c.CAFile, Mark: c.Mark, Find: c.Find, Convert: c.Convert}
 	if c.Once {
 		o.Retries = -1
 	}

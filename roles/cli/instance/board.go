@@ -115,7 +115,9 @@ func connect(ctx context.Context, l *Locator, in *Instance, says bool) (b *Board
 	connected := make(chan struct{})
 	go func() {
 		defer close(connected)
-		b, err = Connect(ctx, To(l.Terminal, in, "sett-cli"))
+		to := To(l.Terminal, in, "sett-cli")
+		to.Find = func() string { return movedTo(in) }
+		b, err = Connect(ctx, to)
 	}()
 	select {
 	case <-connected:

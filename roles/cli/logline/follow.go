@@ -1,6 +1,7 @@
 package logline
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -69,7 +70,8 @@ func (f *Follower) Run(ctx context.Context, o runtime.LogOptions) error {
 			delete(f.open, unit)
 		case <-look.C:
 			if err := f.begin(ctx, o); err != nil {
-				return err
+				f.idle = 1
+				return cmp.Or(f.flush(), err) // after the last words
 			}
 		case <-gather.C:
 			// A log that cannot be fetched now comes the next time.

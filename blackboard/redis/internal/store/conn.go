@@ -5,6 +5,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -37,6 +38,10 @@ type Options struct {
 	Retries  int           // of a call that could not be made; 0 means 5, negative none
 	Backoff  time.Duration // before the first retry, then doubled up to 2 s; 0 means 50 ms
 	CAFile   string        // PEM certificates that alone are trusted for rediss://, read for each connection; empty: those of known authorities
+
+	// Find returns where the server is now, HOST:PORT, before each connection to it; empty, or nil: where the URL
+	// says. A server that Sentinels name is not asked for.
+	Find func() string
 
 	// Convert opens a board of an older schema, too, which only redis.Board.Convert may use before
 	// it is converted.
@@ -156,6 +161,11 @@ func ClientOption(o Options) (rueidis.ClientOption, error) {
 			return opt, err
 		}
 		opt.DialCtxFn = d.dial
+	}
+	if dial := opt.DialCtxFn; o.Find != nil && u.Scheme != "unix" && opt.Sentinel.MasterSet == "" {
+		opt.DialCtxFn = func(ctx context.Context, addr string, plain *net.Dialer, conf *tls.Config) (net.Conn, error) {
+			return dial(ctx, cmp.Or(o.Find(), addr), plain, conf)
+		}
 	}
 	opt.ClientName = o.Name
 	opt.ClientSetInfo = rueidis.DisableClientSetInfo
