@@ -18,8 +18,12 @@ const (
 	Elsewhere             // it has another blackboard
 )
 
-// FateOf reads the fate of an instance. A state that cannot be read now says nothing new.
+// FateOf reads the fate of an instance. A state that cannot be read now says nothing new, nor does one that was not there
+// when the command began.
 func FateOf(in *Instance) Fate {
+	if in.Lost || in.Foreign {
+		return Stands
+	}
 	now, err := now(in)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
