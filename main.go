@@ -47,15 +47,8 @@ var roles = map[string]func(context.Context, role.Env) error{
 func main() { os.Exit(int(run(os.Args))) }
 
 func run(args []string) role.Code {
-	ctx, hurry := signals()
-	start, rest := role.Secluded(cli.Run), args[1:]
-	if r, ok := roles[filepath.Base(args[0])]; ok {
-		start = role.Unit(r)
-	} else if len(rest) > 0 {
-		if r, ok := roles[rest[0]]; ok {
-			start, rest = role.Unit(r), rest[1:]
-		}
-	}
+	start, rest, stop := part(args)
+	ctx, hurry := signals(stop...)
 	e := role.OS(rest, role.Build{Version: version, Commit: commit})
 	e.Hurry = hurry
 	if log := logfile.Own(); log != nil { // a process of local mode
@@ -68,14 +61,29 @@ func run(args []string) role.Code {
 	return role.CodeOf(err)
 }
 
+// part returns the part of sett that a command line starts, its arguments, and the signals that ask it to stop. SIGQUIT asks
+// a command, a person's Ctrl-\, at which Go would print all stacks; no part of an instance ends for it.
+func part(args []string) (start func(context.Context, role.Env) error, rest []string, stop []os.Signal) {
+	stop = []os.Signal{syscall.SIGINT, syscall.SIGTERM}
+	if r, ok := roles[filepath.Base(args[0])]; ok {
+		return role.Unit(r), args[1:], stop
+	}
+	if len(args) > 1 {
+		if r, ok := roles[args[1]]; ok {
+			return role.Unit(r), args[2:], stop
+		}
+	}
+	return role.Secluded(cli.Run), args[1:], append(stop, syscall.SIGQUIT)
+}
+
 // signals ends the context at the first request to stop, and closes the channel at
 // the second. A terminal that is closed is one request, however often it is told: background
 // parts have sessions of their own, and outlive it. Under nohup it is none.
-func signals() (context.Context, <-chan struct{}) {
+func signals(stop ...os.Signal) (context.Context, <-chan struct{}) {
 	ctx, cancel := context.WithCancel(context.Background())
 	hurry := make(chan struct{})
 	c := make(chan os.Signal, 2)
-	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT) // else Go prints all stacks at SIGQUIT, as it does at SIGABRT
+	signal.Notify(c, stop...)
 	if !signal.Ignored(syscall.SIGHUP) {
 		hungUp := make(chan os.Signal, 1)
 		signal.Notify(hungUp, syscall.SIGHUP)

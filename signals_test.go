@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -12,7 +13,7 @@ import (
 // never to hurry, however often it is told.
 func TestClosedTerminal(t *testing.T) {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // the tests may have been started by nohup
-	ctx, hurry := signals()
+	ctx, hurry := signals(syscall.SIGINT, syscall.SIGTERM)
 	tell := func(s syscall.Signal) {
 		t.Helper()
 		if err := syscall.Kill(syscall.Getpid(), s); err != nil {
@@ -42,9 +43,19 @@ func TestClosedTerminal(t *testing.T) {
 	}
 }
 
-// TestQuit: Ctrl-\ asks to stop, and no stack trace is printed.
+// TestQuit: Ctrl-\ asks a command to stop, and no stack trace is printed. It is no word to a part of an instance, which a tool
+// could send it.
 func TestQuit(t *testing.T) {
-	ctx, _ := signals()
+	for _, args := range [][]string{{"sett", "cub"}, {"/bin/sett-orchestrator"}, {"sett", "blackboard", "--help"}} {
+		if _, _, stop := part(args); slices.Contains(stop, os.Signal(syscall.SIGQUIT)) {
+			t.Errorf("%q: SIGQUIT ends it", args)
+		}
+	}
+	_, rest, stop := part([]string{"sett", "watch", "-q"})
+	if len(rest) != 2 {
+		t.Errorf("its arguments are %q", rest)
+	}
+	ctx, _ := signals(stop...)
 	if err := syscall.Kill(syscall.Getpid(), syscall.SIGQUIT); err != nil {
 		t.Fatal(err)
 	}
