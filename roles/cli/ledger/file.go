@@ -1,18 +1,22 @@
 package ledger
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
 
 	"sett/roles/role"
 )
 
 // WriteWhole writes a file completely or not at all. Without force it does not replace
-// an existing one.
+// an existing one; one that it replaces passes on its permissions.
 func WriteWhole(path string, force bool, write func(io.Writer) error) error {
 	return WriteBefore(path, force, write, nil)
 }
@@ -20,8 +24,8 @@ func WriteWhole(path string, force bool, write func(io.Writer) error) error {
 // WriteBefore is WriteWhole for a file that stands beside others: after it is written, and before it has its name, these are
 // made. An error of theirs leaves it out.
 func WriteBefore(path string, force bool, write func(io.Writer) error, others func() error) (err error) {
-	dir, base := filepath.Split(path)
-	f, err := os.CreateTemp(dir, "."+base+".*")
+	removeStale(path)
+	f, err := begin(path, force)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", role.Clean(path), role.Cause(err))
 	}
@@ -47,6 +51,47 @@ func WriteBefore(path string, force bool, write func(io.Writer) error, others fu
 		}
 	}
 	return putInPlace(f.Name(), path, force)
+}
+
+// begin makes the file that will get the name. It is locked while it is written.
+func begin(path string, force bool) (*os.File, error) {
+	dir, base := filepath.Split(path)
+	f, err := os.CreateTemp(dir, "."+base+".*")
+	if err != nil {
+		return nil, err
+	}
+	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) // nobody else knows it; some file systems have no locks
+	if now, err := os.Stat(path); force && err == nil && now.Mode().IsRegular() {
+		_ = f.Chmod(now.Mode().Perm())
+	}
+	return f, nil
+}
+
+// staleAfter is the age from which a file is looked at that another export may have left.
+const staleAfter = time.Minute
+
+// removeStale removes the files that killed exports to the same path left: those that nobody has locked.
+func removeStale(path string) {
+	dir, base := filepath.Split(path)
+	entries, _ := os.ReadDir(cmp.Or(dir, "."))
+	for _, e := range entries {
+		number, ours := strings.CutPrefix(e.Name(), "."+base+".")
+		if !ours || number == "" || strings.Trim(number, "0123456789") != "" || !e.Type().IsRegular() {
+			continue
+		}
+		name := filepath.Join(dir, e.Name())
+		if info, err := e.Info(); err != nil || time.Since(info.ModTime()) < staleAfter {
+			continue
+		}
+		f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
+		if err != nil {
+			continue
+		}
+		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+			_ = os.Remove(name)
+		}
+		_ = f.Close()
+	}
 }
 
 // file remembers its own error: not all errors of a writer's user are about the file.

@@ -86,3 +86,46 @@ func TestLedgerProgress(t *testing.T) {
 		t.Errorf("said\n%s", said.String())
 	}
 }
+
+// A file that is replaced passes on its permissions. What a killed export left goes with the next one to the same path, and
+// nothing else.
+func TestWriteOver(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "ledger.jsonl")
+	old := time.Now().Add(-2 * staleAfter)
+	put := func(name string, at time.Time) string {
+		t.Helper()
+		name = filepath.Join(dir, name)
+		if err := errors.Join(os.WriteFile(name, []byte("half"), 0o600), os.Chtimes(name, at, at)); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	gone := put(".ledger.jsonl.123", old)
+	locked := put(".ledger.jsonl.124", old)
+	kept := []string{locked, put(".ledger.jsonl.125", time.Now()), put(".ledger.jsonl.bak", old), put(".ledger.jsonl.bundle.126", old), put("ledger.jsonl.127", old)}
+	f, err := os.Open(locked)
+	if err == nil {
+		defer f.Close()
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	}
+	if err := errors.Join(err, os.WriteFile(path, []byte("one"), 0o600), os.Chmod(path, 0o640)); err != nil {
+		t.Fatal(err)
+	}
+	err = WriteWhole(path, true, func(w io.Writer) error {
+		_, err := io.WriteString(w, "two")
+		return err
+	})
+	info, _ := os.Stat(path)
+	if err != nil || info == nil || info.Mode().Perm() != 0o640 || info.Size() != 3 {
+		t.Errorf("%v: %v", err, info)
+	}
+	if _, err := os.Stat(gone); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("what a killed export left is there: %v", err)
+	}
+	for _, name := range kept {
+		if _, err := os.Stat(name); err != nil {
+			t.Error(err)
+		}
+	}
+}
