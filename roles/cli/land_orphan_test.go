@@ -120,6 +120,19 @@ func TestLandAfterAmend(t *testing.T) {
 		t.Errorf("main has %s", files)
 	}
 
+	// One whose change the amended one has, too, does not come along by a rebase.
+	s.commitFile("draft", "a draft\n")
+	s.achieved(s.rev("HEAD"), s.aside("more", "more\n"))
+	s.write("late", "late\n")
+	s.git("add", "late")
+	s.git("commit", "-q", "--amend", "-m", "write draft and more")
+	if _, said, err := s.run("land", "--rebase", "--dry-run"); err != nil || strings.Contains(said, "older") {
+		t.Errorf("%v: %s", err, said)
+	}
+	if _, said, err := s.run("land", "--merge", "--dry-run"); err != nil || !strings.Contains(said, "1 commit comes along that is older") {
+		t.Errorf("%v: %s", err, said)
+	}
+
 	// A goal that began from a commit of the branch has none.
 	s.achieved(s.rev("main"), s.aside("song", "two\n"))
 	if _, said, err = s.run("land"); err != nil || strings.Contains(said, "older") {

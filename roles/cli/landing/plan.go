@@ -117,6 +117,7 @@ type looker struct {
 	both   git.Repository // the user's, with the objects of the store
 
 	filters []string // that are not run
+	picked  []string // commits that a rebase applied, as they were
 }
 
 // choose settles the way and makes the commit that the branch shall have.
@@ -195,7 +196,9 @@ func (l *looker) joined(ctx context.Context, g git.Repository, commits []string)
 	case Merge:
 		return g.Merge(ctx, l.From, l.Commit, l.message("Merge", ""))
 	case Rebase:
-		return g.Rebase(ctx, l.From, l.Commit)
+		last, picked, err := g.Rebase(ctx, l.From, l.Commit)
+		l.picked = picked
+		return last, err
 	}
 	message, err := l.squashed(ctx, commits)
 	if err != nil {

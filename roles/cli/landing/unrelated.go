@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"sett/roles/cli/term"
 	"sett/roles/role"
@@ -49,11 +50,16 @@ func (l *looker) older(ctx context.Context, since string) error {
 		return err
 	}
 	all, err := l.both.Subjects(ctx, since, base)
-	if err != nil || len(all) == 0 {
+	if err != nil {
 		return err
 	}
 	for _, c := range all {
-		l.Older = append(l.Older, Step{c[0], c[1]})
+		if l.How != Rebase || slices.Contains(l.picked, c[0]) { // a rebase leaves out those that change nothing any more
+			l.Older = append(l.Older, Step{c[0], c[1]})
+		}
+	}
+	if len(l.Older) == 0 {
+		return nil
 	}
 	branch := role.ShellWord(l.Branch)
 	l.alone = fmt.Sprintf("%s --branch NAME && %s rebase --onto %s %s NAME", l.at.CommandLine(l.in, "checkout "+l.result.Short()),

@@ -128,24 +128,24 @@ func (g Repository) Squash(ctx context.Context, ours, theirs, message string) (s
 }
 
 // Rebase applies commits one after another to ours, each by its author, and returns the
-// last. Merges are left out, as are commits that ours has in another form, and those that
+// last, and those that were applied, as they were. Merges are left out, as are commits that ours has in another form, and those that
 // change nothing any more.
-func (g Repository) Rebase(ctx context.Context, ours, theirs string) (string, error) {
+func (g Repository) Rebase(ctx context.Context, ours, theirs string) (last string, picked []string, err error) {
 	s, err := Compare(ctx, g, ours, theirs, true)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	return Pick(ctx, g, ours, s)
 }
 
 // Pick is Rebase of sides that were compared.
-func Pick(ctx context.Context, g Repository, ours string, s Sides) (string, error) {
+func Pick(ctx context.Context, g Repository, ours string, s Sides) (last string, picked []string, err error) {
 	if len(s.Picks) == 0 {
-		return ours, nil
+		return ours, nil, nil
 	}
 	all, err := readAll(ctx, g, append([]string{ours}, s.Picks...))
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	has := all[0].tree
 	for i, c := range all[1:] {
@@ -157,17 +157,17 @@ func Pick(ctx context.Context, g Repository, ours string, s Sides) (string, erro
 		}
 		tree, err := merge(ctx, ours, s.Picks[i], c)
 		if err != nil {
-			return "", err
+			return "", nil, err
 		}
 		if tree == has {
 			continue
 		}
 		if ours, err = g.commitTree(ctx, tree, c.message, c.author, ours); err != nil {
-			return "", err
+			return "", nil, err
 		}
-		has = tree
+		has, picked = tree, append(picked, s.Picks[i])
 	}
-	return ours, nil
+	return ours, picked, nil
 }
 
 // pick applies one commit and returns the tree. The three-way merge needs the commit's parent as its

@@ -124,7 +124,10 @@ func TestPlain(t *testing.T) {
 			return fmt.Sprintf("%+v", err), nil
 		}},
 		{"Squash", func(g Repository) (any, error) { return g.Squash(ctx, other, side, "squash: grüße") }},
-		{"Rebase", func(g Repository) (any, error) { return g.Rebase(ctx, other, side) }},
+		{"Rebase", func(g Repository) (any, error) {
+			last, _, err := g.Rebase(ctx, other, side)
+			return last, err
+		}},
 		{"PointersOf", func(g Repository) (any, error) { return g.Run(ctx, "ls-tree", "-r", "-z", "--full-tree", side, "--") }},
 		{"plumbing's patch", func(g Repository) (any, error) {
 			return g.Run(ctx, "diff-tree", "-p", "-r", "--root", "--no-ext-diff", "--no-textconv", "--no-color", "--full-index", first, side)

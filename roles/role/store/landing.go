@@ -176,12 +176,13 @@ func join(ctx context.Context, repo git.Repository, tip string, l Landing, s git
 func rebase(ctx context.Context, repo git.Repository, tip, commit string, s git.Sides) (string, error) {
 	if len(s.Ahead) == 1 {
 		s.Picks = s.Ahead
-		made, err := git.Pick(ctx, repo, tip, s)
+		made, _, err := git.Pick(ctx, repo, tip, s)
 		if conflict := (*git.Conflict)(nil); !errors.As(err, &conflict) {
 			return made, err
 		}
 	}
-	return repo.Rebase(ctx, tip, commit)
+	made, _, err := repo.Rebase(ctx, tip, commit)
+	return made, err
 }
 
 // own is the store for commands that merge.
