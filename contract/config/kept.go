@@ -18,28 +18,31 @@ func Kept(text []byte) (*Config, error) {
 	fillSection(all, "notify", defaultNotify())
 	fillSection(all, "land", defaultLand())
 	fillSection(all, "budget", defaultBudget())
-	agents, _ := all["agents"].([]any)
-	for _, one := range agents {
-		if agent, ok := one.(map[string]any); ok {
-			fill(agent, asObject(defaultAgent("")))
-			fillSection(agent, "build", defaultBuild())
-			fillSection(agent, "health_check", defaultHealthCheck())
-			fillSection(agent, "llm", defaultLLM())
-			fillSection(agent, "budget", defaultBudget())
-		}
-	}
-	models, _ := all["models"].([]any)
-	for _, one := range models {
-		if model, ok := one.(map[string]any); ok {
-			fill(model, asObject(defaultModel("")))
-		}
-	}
+	fillEach(all["agents"], defaultAgent(""), map[string]any{
+		"build": defaultBuild(), "health_check": defaultHealthCheck(), "llm": defaultLLM(), "budget": defaultBudget()})
+	fillEach(all["models"], defaultModel(""), nil)
 	whole, err := json.Marshal(all)
 	if err != nil {
 		return nil, err
 	}
 	var c Config
 	return &c, json.Unmarshal(whole, &c)
+}
+
+// fillEach fills each object of a list, and the sections that it may be without.
+func fillEach(list, defaults any, sections map[string]any) {
+	whole := asObject(defaults)
+	items, _ := list.([]any)
+	for _, item := range items {
+		one, ok := item.(map[string]any)
+		if !ok {
+			continue
+		}
+		fill(one, whole)
+		for key, section := range sections {
+			fillSection(one, key, section)
+		}
+	}
 }
 
 // fillSection fills a section that an object may be without.
