@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -278,12 +279,22 @@ func TestUpAfterKill(t *testing.T) {
 	}
 	kill := func(units ...string) {
 		t.Helper()
+		var pids []int
 		for _, unit := range units {
 			var rec struct{ PID int }
 			if err := instance.ReadFile(filepath.Join(dir, "units", unit+".json"), &rec); err != nil {
 				t.Fatal(err)
 			}
 			_ = syscall.Kill(rec.PID, syscall.SIGKILL)
+			pids = append(pids, rec.PID)
+		}
+		// They run until the kernel has ended them, and a sett up meanwhile keeps them.
+		runs := func(pid int) bool {
+			text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+			return err == nil && !strings.Contains(string(text), ") Z ")
+		}
+		for end := time.Now().Add(patience); slices.ContainsFunc(pids, runs) && time.Now().Before(end); {
+			<-time.After(time.Millisecond)
 		}
 	}
 	up("ann")
