@@ -67,7 +67,14 @@ func (p *place) linked(t *testing.T, links map[string]string, volume string) (re
 		changes = append(changes, "VOLUME "+volume)
 	}
 	ref = "sett-test-links:" + strings.ToLower(rand.Text())
-	rc, err := p.api.ImageImport(t.Context(), image.ImportSource{Source: &layer, SourceName: "-"}, ref, image.ImportOptions{Changes: changes})
+	p.imported(t, ref, &layer, changes...)
+	return ref
+}
+
+// imported makes an image of one layer, which is gone when the test ends.
+func (p *place) imported(t *testing.T, ref string, layer io.Reader, changes ...string) {
+	t.Helper()
+	rc, err := p.api.ImageImport(t.Context(), image.ImportSource{Source: layer, SourceName: "-"}, ref, image.ImportOptions{Changes: changes})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,5 +83,4 @@ func (p *place) linked(t *testing.T, links map[string]string, volume string) (re
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _, _ = p.api.ImageRemove(context.Background(), ref, image.RemoveOptions{Force: true}) })
-	return ref
 }

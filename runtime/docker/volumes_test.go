@@ -11,7 +11,6 @@ import (
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/api/types/image"
 	"github.com/docker/docker/api/types/mount"
 
 	"sett/runtime"
@@ -27,13 +26,13 @@ func TestVolumesOfImage(t *testing.T) {
 	unit := func(name string, args ...string) runtime.Spec {
 		return p.with(p.spec(name, args...), func(c *runtime.Container) {
 			c.Image, c.Binary, c.Tmp = ref, binary, 1<<20
-			c.Mounts = []runtime.Mount{{Source: tree, Target: "/work/deep/1"}, {Source: tree, Target: "/covered"}}
+			c.Mounts = []runtime.Mount{{Source: tree, Target: "/data/deep/1"}, {Source: tree, Target: "/covered"}}
 		})
 	}
-	look := []string{"look", "/cache", "/cache/state", "/work", "/work/deep", "/work/deep/1", "/covered"}
+	look := []string{"look", "/cache", "/cache/state", "/data", "/data/deep", "/data/deep/1", "/covered"}
 	out := p.ran(unit("x", look...))
 	for _, want := range []string{`file /cache/state -rw-rw-rw- 0:0 "kept"`, "write /cache error: open /cache/probe: read-only file system",
-		"write /work error: open /work/probe: read-only file system", "write /work/deep error: ", "write /work/deep/1 ok\n", "write /covered ok\n", "write /tmp ok\n"} {
+		"write /data error: open /data/probe: read-only file system", "write /data/deep error: ", "write /data/deep/1 ok\n", "write /covered ok\n", "write /tmp ok\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
@@ -51,7 +50,7 @@ func TestVolumesOfImage(t *testing.T) {
 				nameless = append(nameless, m.Name)
 			}
 		}
-		if len(nameless) < 2 { // /cache and /work
+		if len(nameless) < 2 { // /cache and /data
 			t.Errorf("%s has the volumes %q", name, nameless)
 		}
 		if err := p.Stop(t.Context(), name, 0); err != nil {
@@ -104,16 +103,7 @@ func (p *place) withVolumes(t *testing.T) (ref string) {
 	t.Helper()
 	ref = "sett-test-volumes:" + strings.ToLower(rand.Text())
 	layer := tarOf(t, tar.Header{Typeflag: tar.TypeReg, Name: "cache/state", Mode: 0o666}, "kept")
-	rc, err := p.api.ImageImport(t.Context(), image.ImportSource{Source: layer, SourceName: "-"}, ref,
-		image.ImportOptions{Changes: []string{`ENTRYPOINT ["/none"]`, `VOLUME /cache /work/ /covered /tmp`}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rc.Close()
-	if _, err := io.Copy(io.Discard, rc); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _, _ = p.api.ImageRemove(context.Background(), ref, image.RemoveOptions{Force: true}) })
+	p.imported(t, ref, layer, `ENTRYPOINT ["/none"]`, `VOLUME /cache /data/ /covered /tmp`)
 	return ref
 }
 

@@ -210,12 +210,7 @@ func (d *downRun) end(ctx context.Context, in *instance.Instance) error {
 	if s.stopped == 0 && in.Images == 0 {
 		d.at.Printf("%s was not running\n", in.Name)
 	}
-	switch u := s.untold; {
-	case u.count > 0 && d.Purge:
-		d.at.Sayf("sett: note: %s; they are removed too\n", u)
-	case u.count > 0:
-		d.at.Sayf("sett: note: %s; they wait for the next sett up\n", u)
-	}
+	d.tellUntold(s.untold)
 	if d.Purge {
 		return d.remove(ctx, in, place, beside, unasked)
 	}
@@ -232,6 +227,16 @@ func (d *downRun) end(ctx context.Context, in *instance.Instance) error {
 		}
 	}
 	return nil
+}
+
+// tellUntold says that notify was not told of events.
+func (d *downRun) tellUntold(u untold) {
+	switch {
+	case u.count > 0 && d.Purge:
+		d.at.Sayf("sett: note: %s; they are removed too\n", u)
+	case u.count > 0:
+		d.at.Sayf("sett: note: %s; they wait for the next sett up\n", u)
+	}
 }
 
 // stopBeside stops the parts that run in the other runtime. Its place may have a ledger, too; nil: it has nothing.

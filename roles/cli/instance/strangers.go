@@ -64,19 +64,21 @@ func Unknown(ctx context.Context, l *Locator, before error, images bool) ([]*Ins
 	return nil, err
 }
 
+// meant is the name of an instance, as the user gave it, else (empty) this workspace.
+func meant(l *Locator) (name, root string, err error) {
+	if name, err = l.Named(); err == nil && name == "" {
+		root, err = l.Workspace()
+	}
+	return name, root, err
+}
+
 // imagesMeant are the instances with images alone that the user named, else those of this
 // workspace. The remains of failed builds do not tell the workspace: they are of one whose
 // instance would have their name.
 func imagesMeant(ctx context.Context, l *Locator) []*Instance {
-	name, err := l.Named()
+	name, root, err := meant(l)
 	if err != nil {
 		return nil
-	}
-	root := ""
-	if name == "" {
-		if root, err = l.Workspace(); err != nil {
-			return nil
-		}
 	}
 	all, err := ImagesAlone(ctx, l)
 	if err != nil {
@@ -156,15 +158,9 @@ func lostOne(l *Locator, known []*Instance) *Instance {
 	if err != nil || len(lost) == 0 {
 		return nil
 	}
-	name, err := l.Named()
+	name, root, err := meant(l)
 	if err != nil {
 		return nil
-	}
-	root := ""
-	if name == "" {
-		if root, err = l.Workspace(); err != nil {
-			return nil
-		}
 	}
 	lost = slices.DeleteFunc(lost, func(in *Instance) bool { return in.Name != name && (name != "" || in.Workspace != root) })
 	if len(lost) != 1 {

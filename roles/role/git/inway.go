@@ -56,26 +56,8 @@ func inTheWay(ctx context.Context, g Repository, tree, from, to string) (w inWay
 	if err != nil {
 		return w, err
 	}
-	places, known := placesOf(changes), map[string]bool{}
-	var staged, loose []string
-	for _, e := range fields0(out) {
-		if len(e) <= 3 {
-			continue
-		}
-		known[e[3:]] = true
-		switch {
-		case changes[e[3:]].path == "":
-			if places.above(e[3:]) || places.below(e[3:]) { // it is staged alone
-				w.silent = append(w.silent, e[3:])
-			}
-		case e[1] == ' ':
-			staged = append(staged, e[3:])
-		case e[0] == ' ': // the index has it as it is committed
-			loose = append(loose, e[3:])
-		default:
-			w.found = append(w.found, e[3:])
-		}
-	}
+	places := placesOf(changes)
+	known, staged, loose := w.changed(fields0(out), changes, places)
 	if staged, err = unlike(ctx, g, staged, to); err != nil {
 		return w, err
 	}
@@ -104,6 +86,32 @@ func inTheWay(ctx context.Context, g Repository, tree, from, to string) (w inWay
 	w.written = withModules(written, modules, changes)
 	w.found = named(tree, changes, slices.Concat(w.found, w.silent, staged, others, own))
 	return w, err
+}
+
+// changed sorts the lines of git status by the way their files are in, and returns all paths that it knows, those that are staged
+// alone and those that only the working tree has otherwise.
+func (w *inWay) changed(lines []string, changes map[string]change, places places) (known map[string]bool, staged, loose []string) {
+	known = map[string]bool{}
+	for _, e := range lines {
+		if len(e) <= 3 {
+			continue
+		}
+		file := e[3:]
+		known[file] = true
+		switch {
+		case changes[file].path == "":
+			if places.above(file) || places.below(file) { // it is staged alone
+				w.silent = append(w.silent, file)
+			}
+		case e[1] == ' ':
+			staged = append(staged, file)
+		case e[0] == ' ': // the index has it as it is committed
+			loose = append(loose, file)
+		default:
+			w.found = append(w.found, file)
+		}
+	}
+	return known, staged, loose
 }
 
 // named sorts files that are in the way, and gives each folder with a repository of its own one name.
