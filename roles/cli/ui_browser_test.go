@@ -390,6 +390,7 @@ func (b *browser) byKeys(question, held string) {
 	}
 	b.do(chromedp.DoubleClick("#main button.do"))
 	b.sees("it asks first", "document.querySelector('#dialog[open] .do:enabled')")
+	b.sees("what it asks about", "/^\\S+ of .+, goal: ./.test(document.querySelector('#dialog .about').textContent)")
 	if reviews, err := b.board.Index.Children(b.t.Context(), held); err != nil || len(reviews) != 0 {
 		b.t.Errorf("it was not agreed to: reviews %q, %v", reviews, err)
 	}

@@ -75,4 +75,16 @@ func TestPageStandsStill(t *testing.T) {
 	b.sees("one question", "document.querySelectorAll('#main .ask').length === 1")
 	b.do(chromedp.KeyEvent(" a house"))
 	b.sees("what was typed", fmt.Sprintf("document.activeElement.id === %q && document.activeElement.value === 'as large as a house'", field))
+
+	_, _, err = s.run("answer", asked[1], "small")
+	s.Must(err)
+	b.says("anna answered it: small")
+	b.sees("the words that were not sent", "document.querySelector('[aria-label=\"not sent\"]').textContent.includes('as large as a house')")
+	b.goes("show/" + asked[1])
+	b.says("as large as a house")
+	b.do(chromedp.Click("[aria-label='not sent'] button"))
+	b.sees("no such words", "!document.querySelector('[aria-label=\"not sent\"]')")
+	b.goes("now")
+	b.says("nobody asks")
+	b.sees("no such words", "!document.querySelector('[aria-label=\"not sent\"]')")
 }

@@ -244,7 +244,7 @@ func (a Arrow) Says() string {
 // Says is a gate's count for people.
 func (g Passed) Says() string {
 	if g.Approved+g.Rejected == 0 {
-		return "never"
+		return "0 times so far"
 	}
 	text := timesIn(g.Approved+g.Rejected, g.Seconds, g.Longest)
 	if g.Rejected > 0 {

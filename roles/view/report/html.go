@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"html"
+	"slices"
 	"strings"
 	"time"
 
@@ -88,8 +89,23 @@ func (p *page) table(class string, head []string, rows int, row func(i int)) {
 // clock shows a time, in UTC.
 func clock(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05.000") + " UTC" }
 
-// short is a time of day, in UTC.
-func short(at time.Time) string { return at.UTC().Format("15:04:05.000") }
+// moment shows a time in the lists of the report, in UTC: the time of day, with the date in a report of more than a day.
+func (r *Report) moment(at time.Time) string {
+	if r.oneDay() {
+		return at.UTC().Format("15:04:05.000")
+	}
+	return at.UTC().Format("2006-01-02 15:04:05.000")
+}
+
+// oneDay says whether everything in the report was on the day on which the goal began, in UTC.
+func (r *Report) oneDay() bool {
+	day := func(at time.Time) string { return at.UTC().Format(time.DateOnly) }
+	began := day(r.Goal.Began)
+	until := cmp.Or(r.Goal.Ended, r.Goal.AsOf, r.Goal.Began)
+	return day(until) == began &&
+		!slices.ContainsFunc(r.People, func(d Deed) bool { return day(d.Time) != began }) &&
+		!slices.ContainsFunc(r.Ledger, func(e Entry) bool { return day(e.Time) != began })
+}
 
 // HTML returns the report as one page. It needs no script and asks for no other file.
 func (r *Report) HTML() string {
@@ -174,7 +190,7 @@ func (r *Report) stepsPart(p *page) {
 		default:
 			continue
 		}
-		rows := s.Rows(short)
+		rows := s.Rows(r.moment)
 		p.WriteString("<table><tbody>\n")
 		for _, row := range rows {
 			p.row(string(row.Tone), row.Label, role.Clean(row.Text))
@@ -188,7 +204,7 @@ func (r *Report) peoplePart(p *page) {
 	p.element("h2", "", "People")
 	p.table("", []string{"Time", "Person", "", ""}, len(r.People), func(i int) {
 		d := r.People[i]
-		p.row("", short(d.Time), d.By, string(d.Kind), d.Says)
+		p.row("", r.moment(d.Time), d.By, string(d.Kind), d.Says)
 	})
 }
 

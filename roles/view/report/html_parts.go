@@ -81,7 +81,7 @@ func (r *Report) ledgerPart(p *page) {
 	p.element("h2", "", "Ledger")
 	p.table("entries", []string{"Time", "Entry", "By", "", ""}, len(r.Ledger), func(i int) {
 		e := r.Ledger[i]
-		p.row(string(e.Tone), short(e.Time), e.ID, e.By, string(e.Kind), e.Says)
+		p.row(string(e.Tone), r.moment(e.Time), e.ID, e.By, string(e.Kind), e.Says)
 	})
 }
 

@@ -39,7 +39,7 @@ func (r *Report) Markdown() string {
 		}
 		kind, target := s.Claim.Title()
 		fmt.Fprintf(&b, "\n### %s %s on %s: %s\n\n", marked(kind), words.Short(s.Claim.ID), marked(target), s.Claim.Status)
-		for _, row := range s.Rows(short) {
+		for _, row := range s.Rows(r.moment) {
 			fmt.Fprintf(&b, "- %s: %s\n", marked(row.Label), marked(row.Text))
 		}
 	}
@@ -51,7 +51,7 @@ func (r *Report) Markdown() string {
 func (r *Report) lists(b *strings.Builder) {
 	b.WriteString("\n## People\n\n")
 	for _, d := range r.People {
-		fmt.Fprintf(b, "- %s %s, %s: %s\n", short(d.Time), marked(d.By), d.Kind, marked(d.Says))
+		fmt.Fprintf(b, "- %s %s, %s: %s\n", r.moment(d.Time), marked(d.By), d.Kind, marked(d.Says))
 	}
 	for _, c := range r.Commits {
 		fmt.Fprintf(b, "\n## Commit %s %s\n\n", words.Commit(c.Hash), marked(c.Subject))
@@ -77,7 +77,7 @@ func (r *Report) lists(b *strings.Builder) {
 	}
 	b.WriteString("\n## Ledger\n\n")
 	for _, e := range r.Ledger {
-		fmt.Fprintf(b, "- %s %s, %s: %s\n", short(e.Time), marked(e.By), e.Kind, marked(e.Says))
+		fmt.Fprintf(b, "- %s %s, %s: %s\n", r.moment(e.Time), marked(e.By), e.Kind, marked(e.Says))
 	}
 	b.WriteString("\n## How to verify\n\n")
 	fenced(b, r.commands())

@@ -44,9 +44,17 @@ const page = {
     return page.drafts.get(id);
   },
 
-  // form is a text with what may be done with it.
-  form(name, id, { label, buttons }) {
+  // unsent are the drafts with words about an artefact, with the names of their forms.
+  unsent: () => [...page.drafts].filter(([, d]) => d.about && d.text.trim() && !d.busy),
+  drop(form) {
+    page.drafts.delete(form);
+    paint();
+  },
+
+  // form is a text with what may be done with it. It is about an artefact: its id, and what it says to people.
+  form(name, id, { label, about, buttons }) {
     const d = page.draft(name + id);
+    d.about = { id, says: about };
     const say = async (b) => {
       const words = b.silent ? '' : d.text.trim();
       if (b.needs && !words) {
@@ -55,7 +63,7 @@ const page = {
         return;
       }
       const act = () => send(name + id, b.act, id, b.body || (words ? { text: words } : {}));
-      if (b.asks) sure(b.label, b.asks, id, act);
+      if (b.asks) sure(b.label, about, b.asks, id, act);
       else await act();
     };
     return h('div', { key: 'form-' + name + id }, h('label', { for: 't-' + name + id, class: 'quiet' }, label),
@@ -117,11 +125,11 @@ function confirm(name, id, label) {
   document.getElementById('why').focus();
 }
 
-// sure asks whether an act is meant. The second half of a double click is not heard.
-function sure(label, says, id, then) {
+// sure asks whether an act is meant, and names what it is about. The second half of a double click is not heard.
+function sure(label, about, says, id, then) {
   const dialog = document.getElementById('dialog');
   const yes = 'Yes, ' + label.toLowerCase();
-  const show = (early) => [h('h2', null, label, '?'), h('p', { class: 'quiet' }, says, ' ', h('code', null, id)), h('div', { class: 'row' },
+  const show = (early) => [h('h2', null, label, '?'), h('p', { class: 'about' }, text(about)), h('p', { class: 'quiet' }, says, ' ', h('code', null, id)), h('div', { class: 'row' },
     h('button', { type: 'button', onclick: () => dialog.close() }, 'No'),
     h('button', { type: 'button', class: 'do', disabled: early, onclick: () => { dialog.close(); then(); } }, yes))];
   ask(...show(true));

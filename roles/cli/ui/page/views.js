@@ -25,6 +25,23 @@ const bound = (w) => (w && w.until ? (new Date(w.until) - new Date(w.since)) / 1
 
 // obstacles are the heads of what waits for a person and is settled on the command line alone.
 const obstacles = { landing: ' cannot land', bid: ' cannot bid', model: ' waits for its model' };
+// about says what a form acts on: its type, its maker and its goal.
+const about = (type, maker, goal) => type + ' of ' + maker + (goal ? ', goal: ' + line(goal, 120) : '');
+// unsent keeps words that were typed about an artefact which somebody else has settled meanwhile.
+const unsent = (page, form, d, how) => h('article', { class: 'card', key: 'unsent-' + form, 'aria-label': 'not sent' },
+  h('div', null, h('strong', null, text(d.about.says)), ' ', of(d.about.id, 'show it')), h('p', { class: 'warn' }, text(how || 'It does not wait any more.'), ' Your words were not sent:'),
+  block('what you typed', { dir: 'auto' }, d.text), h('div', { class: 'row' }, h('button', { type: 'button', onclick: () => page.drop(form) }, 'Drop them')));
+// settled says who has settled an artefact, and how; empty: nobody did.
+const settled = async (shown) => {
+  const by = (who, how, says) => (who || 'Somebody') + ' ' + how + ' it' + (says ? ': ' + line(says) : '.');
+  if (shown.gate) return shown.gate.state === 'held' ? '' : by(shown.gate.by, shown.gate.state, shown.gate.says);
+  const answer = shown.children.find((c) => c.structural_type === 'Answer');
+  return answer ? by(answer.metadata.by, 'answered', (await get('show/' + answer.id)).excerpt) : '';
+};
+// left are the words of forms that are gone, since somebody else has settled what they are about.
+const left = (page, gone) => Promise.all(page.unsent().filter(([form, d]) => gone(form, d.about.id)).map(async ([form, d]) => (
+  { form, d, how: await get('show/' + d.about.id).then(settled).catch(() => '') })));
+
 // matter is a question, a gate, a landing, a bid or a model, with what settles it.
 const matter = (page, m) => h('article', { class: 'card ask', key: m.id, 'data-row': '', tabindex: '0', 'aria-label': m.kind + ' of ' + (m.agent || m.role || 'sett') },
   h('div', { class: 'row' }, h('strong', null, m.kind === 'question' ? text(m.agent || m.role) : text(m.about.type)), h('span', { class: 'quiet' },
@@ -32,8 +49,8 @@ const matter = (page, m) => h('article', { class: 'card ask', key: m.id, 'data-r
   m.goal ? h('div', { class: 'quiet' }, 'goal ', of(m.workflow_id), ' ', text(line(m.goal))) : null,
   block('what it says', { dir: 'auto' }, m.text),
   obstacles[m.kind] ? block('what settles it', { dir: 'auto' }, m.commands.join('\n')) : m.kind === 'question'
-    ? page.form('answer', m.id, { label: 'Your answer', needs: true, buttons: [{ label: 'Answer', act: 'answer', class: 'do' }] })
-    : [h('div', null, of(m.id, 'show it')), page.form('gate', m.id, { label: 'What is wrong with it', buttons: [
+    ? page.form('answer', m.id, { label: 'Your answer', about: (m.agent || m.role) + ' asks: ' + line(m.text), needs: true, buttons: [{ label: 'Answer', act: 'answer', class: 'do' }] })
+    : [h('div', null, of(m.id, 'show it')), page.form('gate', m.id, { label: 'What is wrong with it', about: about(m.about.type, m.agent || m.role || 'you', m.goal), buttons: [
       { label: 'Approve', act: 'approve', class: 'do', silent: true, asks: 'Its claim opens, or its goal ends with it. This cannot be taken back.' }, { label: 'Reject', act: 'reject', class: 'stop', needs: true }] })]);
 
 const waits = (page, all) => list(['for', 'who', 'what', 'goal'], (all || []).map((w) => h('tr', { key: w.what + w.subject_id + (w.agent || '') },
@@ -43,7 +60,7 @@ const waits = (page, all) => list(['for', 'who', 'what', 'goal'], (all || []).ma
 export const now = {
   title: 'Now',
   ticks: true, // it has times that go on
-  async load() {
+  async load(page) {
     const [instances, questions, failed, models] = await Promise.all([get('list'), get('questions'), get('goals', { status: 'failed', limit: 5 }), get('models', { limit: 20 })]);
     const instance = instances.instances[0] || {};
     const busy = (instance.agents_detail || []).filter((a) => a.works.length).slice(0, 12);
@@ -53,9 +70,11 @@ export const now = {
       const own = l.lines.filter((x) => x.attributes && x.attributes.source === 'tool'); // the rest is of Sett's own cub
       said[a.name] = own.length ? own[own.length - 1].attributes.line : '';
     }));
-    return { instance, questions: questions.questions, failed: failed.goals, models, said };
+    const waits = new Set(questions.questions.map((m) => m.id));
+    const unanswered = await left(page, (form, id) => !form.startsWith('review') && !waits.has(id));
+    return { instance, questions: questions.questions, unanswered, failed: failed.goals, models, said };
   },
-  draw(page, { instance, questions, failed, models, said }) {
+  draw(page, { instance, questions, unanswered, failed, models, said }) {
     const agents = instance.agents_detail || [];
     return [
       h('h1', null, text(instance.name || ''), ' is ', status(instance.state || 'unknown'),
@@ -65,6 +84,7 @@ export const now = {
       instance.notifier ? h('p', { class: 'bad' }, 'people are not notified: ', text(instance.notifier.unfit || instance.notifier.error)) : null,
       instance.ledger_lost ? h('p', { class: 'bad' }, 'it is not the blackboard of before: ', instance.ledger_lost) : null,
       h('section', { 'aria-label': 'what needs you' }, h('h2', null, 'Needs you'),
+        unanswered.filter((x) => page.drafts.get(x.form) === x.d).map((x) => unsent(page, x.form, x.d, x.how)),
         questions.length ? h('div', { class: 'cards' }, questions.map((m) => matter(page, m))) : h('p', { class: 'quiet' }, 'nobody asks, and nothing waits for approval')),
       h('section', { 'aria-label': 'agents' }, h('h2', null, 'Agents'), list(['agent', 'state', 'works on', 'queued', 'bids due'], agents.map((a) => h('tr', { key: a.name, 'data-row': '', tabindex: '0' },
         h('td', null, text(a.name)), h('td', { class: a.works.length ? 'live' : null }, status(a.state)),
@@ -234,11 +254,13 @@ const artefact = {
       shown.claim ? reasons(shown.claim) : [],
       a.claim_id ? get('logs/' + a.claim_id, { lines: 50 }).catch(() => ({ lines: [] })) : { lines: [] },
     ]);
-    return { shown, whole, why, bids, logs };
+    const waits = (shown.gate && shown.gate.state === 'held') || (a.structural_type === 'Question' && !shown.children.length) || (shown.claim && shown.claim.claim.status === 'pending_review');
+    return { shown, whole, why, bids, logs, unanswered: waits ? [] : await left(page, (form, of) => of === a.id) };
   },
-  draw(page, { shown, whole, why, bids, logs }) {
+  draw(page, { shown, whole, why, bids, logs, unanswered }) {
     const a = shown.artefact;
     const claim = shown.claim && shown.claim.claim;
+    const what = about(a.type, a.produced_by_agent || a.produced_by_role);
     return [
       h('h1', null, text(a.type), a.version > 1 ? ' v' + a.version : ''),
       h('dl', null,
@@ -251,11 +273,12 @@ const artefact = {
         shown.children.length ? [h('dt', null, 'made of it'), h('dd', null, shown.children.map((s) => h('div', null, brief(s))))] : null,
         h('dt', null, 'payload'), h('dd', null, a.payload_size, ' bytes, SHA-256 ', h('span', { class: 'mono' }, a.payload_sha256))),
       shown.gate ? h('p', { class: tone(shown.gate.state) }, shown.gate.state, shown.gate.by ? [' by ', text(shown.gate.by)] : '', shown.gate.says ? [': ', text(shown.gate.says)] : '') : null,
-      shown.gate && shown.gate.state === 'held' ? page.form('gate', a.id, { label: 'What is wrong with it', buttons: [
+      unanswered.filter((x) => page.drafts.get(x.form) === x.d).map((x) => unsent(page, x.form, x.d, x.how)),
+      shown.gate && shown.gate.state === 'held' ? page.form('gate', a.id, { label: 'What is wrong with it', about: what, buttons: [
         { label: 'Approve', act: 'approve', class: 'do', silent: true, asks: 'Its claim opens, or its goal ends with it. This cannot be taken back.' }, { label: 'Reject', act: 'reject', class: 'stop', needs: true }] }) : null,
-      a.structural_type === 'Question' && !shown.children.length ? page.form('answer', a.id, { label: 'Your answer', needs: true, buttons: [{ label: 'Answer', act: 'answer', class: 'do' }] }) : null,
+      a.structural_type === 'Question' && !shown.children.length ? page.form('answer', a.id, { label: 'Your answer', about: what, needs: true, buttons: [{ label: 'Answer', act: 'answer', class: 'do' }] }) : null,
       a.structural_type === 'Failure' ? h('p', null, page.button('retry', a.id, 'Retry')) : null,
-      claim && claim.status === 'pending_review' ? page.form('review', a.id, { label: 'Your review: what is wrong with it', buttons: [
+      claim && claim.status === 'pending_review' ? page.form('review', a.id, { label: 'Your review: what is wrong with it', about: what, buttons: [
         { label: 'Approve', act: 'review', class: 'do', silent: true, body: { approve: true }, asks: 'Your review counts, and cannot be taken back.' }, { label: 'Give feedback', act: 'review', class: 'stop', needs: true }] }) : null,
       h('h2', null, 'Payload'), payload(a, whole),
       claim ? [h('h2', null, 'The claim on it'), claimPart(page, shown.claim, bids)] : null,
