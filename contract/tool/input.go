@@ -21,6 +21,7 @@ type Input struct {
 type Workspace struct {
 	Commit   string     `json:"commit"`             // checked out; empty: there is no commit yet
 	Base     string     `json:"base"`               // the commit that the goal began with
+	Before   string     `json:"before,omitempty"`   // the commit that this claim's work began with, where the tree has some of it; empty: it has none
 	Branch   string     `json:"branch,omitempty"`   // checked out; empty: HEAD is detached
 	Unmerged []Unmerged `json:"unmerged,omitempty"` // commits that would not merge
 	Pointers []string   `json:"pointers,omitempty"` // files of git LFS without their content, which was not at hand: the first hundred

@@ -71,7 +71,7 @@ func (x *executor) overBudget(ctx context.Context, w *work, res toolrun.Result, 
 	if x.settings.Asks.OnBudget != model.OnBudgetAsk || b == nil || w.denied {
 		return x.failed(ctx, w, res, cause)
 	}
-	x.keep(ctx, w, "left by a tool that ran out of its budget")
+	x.keep(ctx, w, suspended(x, w, "a question for more of its budget"))
 	return askForMore(x, w, res, b.Of, fmt.Sprintf("%s. Answer %q to go on with so much more, or in other words to end it here.",
 		upperFirst(cause.Error()), "more: "+b.Unit+"="+exampleOf(b.Unit)))
 }

@@ -46,7 +46,7 @@ func (x *executor) interpret(ctx context.Context, w *work, res toolrun.Result) o
 		x.keep(ctx, w, leftByFailed)
 		a.Summary = w.withLeftovers(a.Summary)
 	case blackboard.Question:
-		x.keep(ctx, w, "left by a tool that asked")
+		x.keep(ctx, w, suspended(x, w, "a question"))
 	default:
 		x.settle(ctx, w)
 	}
@@ -117,6 +117,11 @@ func (x *executor) artefact(w *work, out tool.Output) blackboard.Artefact {
 		source(w.Claim.WorkflowID)
 	}
 	return a
+}
+
+// suspended is the message of the commit of a tool's changes until a question: it may become the tool's result.
+func suspended(x *executor, w *work, question string) string {
+	return tool.CommitMessage(x.settings.Role, "work before "+question, w.Claim.ID)
 }
 
 const leftByFailed = "left by a tool that failed"

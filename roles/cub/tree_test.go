@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -377,6 +378,64 @@ esac`)})
 	}
 	if got := f.prepared(); got.Attempt != 3 || got.Resumes != 1 {
 		t.Errorf("asked for %+v", got)
+	}
+}
+
+// TestResultFromBeforeAQuestion: what a tool changed before it asked is in its result, also where it changes nothing more.
+func TestResultFromBeforeAQuestion(t *testing.T) {
+	t.Parallel()
+	c, f := newClan(t), newForge(t)
+	const changes = `"artefact_payload":"","commit":"changes"}`
+	for name, tc := range map[string]struct {
+		questions int
+		end, kind string
+		failure   string
+	}{
+		"commit":     {1, `{"artefact_type":"CodeCommit",` + changes, "CodeCommit", ""},
+		"other type": {1, `{"artefact_type":"Tested",` + changes, "Tested", ""},
+		"terminal":   {1, `{"structural_type":"Terminal","artefact_type":"Done",` + changes, "Done", ""},
+		"twice":      {2, `{"artefact_type":"Tested",` + changes, "Tested", ""},
+		"own commit": {1, `{"artefact_type":"CodeCommit","artefact_payload":"'$(git rev-parse HEAD)'"}`, "CodeCommit", ""},
+		"taken back": {1, `{"artefact_type":"CodeCommit",` + changes, "", blackboard.TypeNothingChanged},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, agent, seenIn := c.in(t), strings.ReplaceAll(name, " ", "-"), t.TempDir()
+			undo := ""
+			if tc.failure != "" {
+				undo = "rm half; "
+			}
+			c.start(agent, f.writer(agent, vars{env.Role: "Writer", "SEEN": seenIn, env.Command: shell(`cat >$SEEN/$SETT_ATTEMPT
+if test $SETT_ATTEMPT = 1; then echo half >half; fi
+if test $SETT_ATTEMPT -le ` + strconv.Itoa(tc.questions) + `; then echo '{"structural_type":"Question","payload":"so?"}'
+else ` + undo + `echo '` + tc.end + `'; fi`)}))
+			claim := c.work(agent, blackboard.PhaseExclusive, "goal")
+			for range tc.questions {
+				c.answer(c.artefact(c.await(claim, agent, blackboard.GrantAwaitingAnswer).ResultID), "yes")
+			}
+			if tc.failure != "" {
+				if a, r := c.failure(claim, agent); a.Type != tc.failure {
+					t.Errorf("got %s because %q", a.Type, r.Reason)
+				}
+				return
+			}
+			a := c.result(claim, agent)
+			if a.Type != tc.kind || a.Commit == "" || f.held(a.ID) != a.Commit {
+				t.Fatalf("got %+v, held %q", a, f.held(a.ID))
+			}
+			if got := f.git("log", "--format=%an %s", f.base+".."+a.Commit); got != agent+" [sett-agent: Writer] work before a question" || f.git("show", a.Commit+":half") != "half" {
+				t.Errorf("the commits: %s", got)
+			}
+			for i := range tc.questions + 1 {
+				text, err := os.ReadFile(filepath.Join(seenIn, strconv.Itoa(i+1)))
+				must(t, err)
+				var in tool.Input
+				must(t, json.Unmarshal(text, &in))
+				if want := map[bool]string{true: f.base}[i > 0]; in.Workspace.Before != want {
+					t.Errorf("attempt %d began with %q, want %q", i+1, in.Workspace.Before, want)
+				}
+			}
+		})
 	}
 }
 

@@ -95,7 +95,7 @@ func (d desk) empty(l line.Lent) error {
 // keepAs has a ref hold the tool's changes, and settles its tree. Changes that cannot be kept, or
 // are too large, are dropped at once: others need the tree, and the disk.
 func (d desk) keepAs(ctx context.Context, l line.Lent, c store.Changes, ref string) (line.Held, error) {
-	c.Start, c.Known, c.Author, c.Own = l.Start, l.Known, d.author(), l.Own
+	c.Start, c.Before, c.Known, c.Author, c.Own = l.Start, l.Before, l.Known, d.author(), l.Own
 	kept, err := d.tree.Keep(ctx, c, ref)
 	switch {
 	case store.ToolsFault(err):

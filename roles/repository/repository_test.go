@@ -189,6 +189,80 @@ func TestGrantFromStartToResult(t *testing.T) {
 	}
 }
 
+// TestBeforeAQuestion: a resumed tree names the commit that its work began with, also where the grant would start
+// from another one by now.
+func TestBeforeAQuestion(t *testing.T) {
+	p := newPlace(t)
+	if err := p.store.Tree(p.treesDir(), "writer", store.Seen{}).Make(); err != nil { // as sett up does
+		t.Fatal(err)
+	}
+	p.start()
+	ctx := t.Context()
+	prepare := func(claim string, attempt, resumes int, artefacts ...string) line.Prepared {
+		t.Helper()
+		w, err := p.client.Prepare(ctx, line.Prepare{Grant: line.Grant{Claim: claim, Attempt: attempt}, Goal: "goal", Artefacts: artefacts, Resumes: resumes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	made := func(claim, artefact, do string) string {
+		t.Helper()
+		prepare(claim, 1, 0)
+		sh(t, p.tree("writer"), do)
+		h, err := p.client.Commit(ctx, line.Commit{Grant: first(claim), Artefact: artefact, Message: claim})
+		if err != nil || h.Commit == "" {
+			t.Fatalf("%+v %v", h, err)
+		}
+		return h.Commit
+	}
+	a1 := made("c1", "a1", `echo a1 > a1`)
+	made("c2", "a2", `echo a2 > a2`)
+	made("c3", "a3", `echo other > a1`)
+	for name, c := range map[string]struct {
+		do         string
+		artefacts  []string // that it would start from after the answer
+		unchanged  bool
+		thenCommit string // the files of the result
+	}{
+		"as before": {`echo n > new`, []string{"a1"}, false, "a1\nd/file\nnew"},
+		"moved on":  {`echo n > new`, []string{"a2"}, false, "a1\nd/file\nnew"},
+		"a clash":   {`echo n > new`, []string{"a1", "a3"}, false, "a1\nd/file\nnew"},
+		"missing":   {`echo n > new`, []string{"gone"}, false, "a1\nd/file\nnew"},
+		"a stash":   {`echo n > new; git stash -qu`, []string{"a1"}, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			claim := strings.ReplaceAll(name, " ", "-")
+			prepare(claim, 1, 0, "a1")
+			sh(t, p.tree("writer"), c.do)
+			kept, err := p.client.Keep(ctx, line.Keep{Grant: first(claim), Message: "asked"})
+			if err != nil || kept.Commit == "" {
+				t.Fatalf("%+v %v", kept, err)
+			}
+			w := prepare(claim, 2, 1, c.artefacts...)
+			want := a1
+			if c.unchanged {
+				want = ""
+			}
+			if w.Before != want {
+				t.Errorf("it began with %q, want %q", w.Before, want)
+			}
+			p.kill() // the role knows it after its restart, too
+			p.start()
+			h, err := p.client.Commit(ctx, line.Commit{Grant: line.Grant{Claim: claim, Attempt: 2}, Artefact: claim, Message: "m"})
+			if err != nil || (h.Commit == "") != c.unchanged {
+				t.Fatalf("%+v %v", h, err)
+			}
+			if h.Commit == "" {
+				return
+			}
+			if got := sh(t, p.storeDir(), `git ls-tree -r --name-only `+store.Artefact(claim)); got != c.thenCommit {
+				t.Errorf("the result has %q", got)
+			}
+		})
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	p := newPlace(t)
 	if err := p.store.Tree(p.treesDir(), "writer", store.Seen{}).Make(); err != nil { // as sett up does

@@ -133,7 +133,7 @@ func (d desk) prepare(ctx context.Context, q line.Prepare) (line.Prepared, error
 	if w.Commit, w.Clash, err = d.merge(ctx, q.Goal, starts); err != nil || w.Clash != nil {
 		return w, err
 	}
-	w.Branch = q.Branch
+	w.Branch, w.Before = q.Branch, starts.before
 	for _, id := range q.Beside {
 		commit, err := d.artefact(ctx, id)
 		if err != nil {
@@ -150,7 +150,7 @@ func (d desk) prepare(ctx context.Context, q line.Prepare) (line.Prepared, error
 	}
 	known := slices.DeleteFunc(append([]string{w.Commit, w.Base}, starts.commits...), func(c string) bool { return c == "" })
 	slices.Sort(known)
-	return w, d.lend(d.slot, line.Lent{Grant: q.Grant, Start: w.Commit, Known: slices.Compact(known), Own: d.tree.Own(), ReadOnly: q.ReadOnly})
+	return w, d.lend(d.slot, line.Lent{Grant: q.Grant, Start: w.Commit, Before: w.Before, Known: slices.Compact(known), Own: d.tree.Own(), ReadOnly: q.ReadOnly})
 }
 
 func (d desk) author() store.Author {
@@ -161,6 +161,7 @@ func (d desk) author() store.Author {
 type starts struct {
 	commits, artefacts []string
 	refs               []store.Ref // of the leftover that is the start
+	before             string      // the commit that the leftover's work began with; empty: it has no file of it
 }
 
 func (s *starts) add(commit, artefact string) {
@@ -177,11 +178,48 @@ func (d desk) starts(ctx context.Context, q line.Prepare, base string) (s starts
 		}
 		if commit != "" {
 			kept, err := store.ReadKept(ctx, d.store, commit)
+			if err != nil {
+				return s, err
+			}
 			s.add(kept.Files, "")
 			s.refs = kept.Beside
+			s.before, err = d.before(ctx, q, base, kept.Files)
 			return s, err
 		}
 	}
+	return d.ordinary(ctx, q, base)
+}
+
+// before is the commit that the work of a leftover began with: the one from which a grant starts that resumes nothing.
+// Where that has moved on since, it is the parent of the leftover. Empty: the leftover has no changed file.
+func (d desk) before(ctx context.Context, q line.Prepare, base, files string) (string, error) {
+	s, err := d.ordinary(ctx, q, base)
+	if err != nil && !errors.Is(err, line.ErrMissing) {
+		return "", err
+	}
+	if err == nil {
+		c, found, err := store.FindClash(ctx, d.store, s.commits)
+		switch {
+		case err != nil:
+			return "", err
+		case found:
+		case c.Ours == files:
+			return "", nil
+		default:
+			if is, err := store.Reaches(ctx, d.store, files, c.Ours); is || err != nil {
+				return c.Ours, err
+			}
+		}
+	}
+	parents, err := store.Parents(ctx, d.store, files)
+	if err != nil || len(parents) == 0 {
+		return "", err
+	}
+	return parents[0], nil
+}
+
+// ordinary are the starts of a grant that resumes nothing.
+func (d desk) ordinary(ctx context.Context, q line.Prepare, base string) (s starts, err error) {
 	for _, id := range q.Artefacts {
 		commit, err := d.artefact(ctx, id)
 		if err != nil {
@@ -284,7 +322,7 @@ func (d desk) commit(ctx context.Context, q line.Commit) (line.Held, error) {
 	if err := d.remember(line.Taken{Artefact: q.Artefact, Agent: d.agent, Grant: q.Grant}); err != nil {
 		return line.Held{}, err
 	}
-	made, err := d.tree.Commit(ctx, store.Changes{Start: l.Start, Message: q.Message, Author: d.author(), Size: q.MaxSize, Own: l.Own, Parents: sides}, l.Known, ref)
+	made, err := d.tree.Commit(ctx, store.Changes{Start: l.Start, Before: l.Before, Message: q.Message, Author: d.author(), Size: q.MaxSize, Own: l.Own, Parents: sides}, l.Known, ref)
 	if err != nil || made.Commit == "" {
 		return line.Held{Modules: made.Modules}, toolsFault(err)
 	}

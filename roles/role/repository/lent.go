@@ -15,6 +15,7 @@ import (
 type Lent struct {
 	Grant
 	Start    string   `json:"start"`               // the commit that the tree started from
+	Before   string   `json:"before,omitempty"`    // the commit that the claim's work began with, where the start has some of it
 	Known    []string `json:"known"`               // the commits that a tool may build on
 	Own      []string `json:"own,omitempty"`       // paths of the tree that get into no commit
 	ReadOnly bool     `json:"read_only,omitempty"` // nothing is kept of it

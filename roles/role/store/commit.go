@@ -23,7 +23,7 @@ type Made struct {
 // ignored files that it has not staged. The tool's own commits are kept beneath; where they have all changes,
 // the last of them is the commit. It always builds on the tree's start: a tool that
 // rewrote its history, or was on another branch, gets a merge. Known are commits that the
-// store has.
+// store has. Where the start has work of the same claim, and nothing was changed since, the start is the commit.
 //
 // The ref is the last thing to be written. A call that was cut off is repeated, and finds the
 // tool's repository as it was; one after the end returns the same commit. Nothing more works in the tree:
@@ -73,20 +73,33 @@ func (m *making) make(ctx context.Context, known []string) (string, error) {
 		return "", err
 	}
 	if len(parents) == 1 {
-		same, err := m.git(ctx, "rev-parse", "--verify", "-q", parents[0]+"^{tree}")
+		onStart := parents[0] == m.changes.Start
+		same, err := m.has(ctx, parents[0], tree)
 		switch {
 		case err != nil:
-			return "", refusal(err)
-		case line(same) == tree && parents[0] == m.changes.Start && len(m.changes.Parents) == 0:
-			return "", nil
-		case line(same) == tree && parents[0] != m.changes.Start:
-			return parents[0], nil
-		}
-		if parents[0] == m.changes.Start && len(m.changes.Parents) > 0 {
+			return "", err
+		case onStart && len(m.changes.Parents) > 0:
 			parents = m.changes.Parents // the start has marks of the conflict
+		case onStart && m.changes.Before != "":
+			if reverted, err := m.has(ctx, m.changes.Before, tree); reverted || err != nil {
+				return "", err
+			}
+			if same {
+				return m.changes.Start, nil
+			}
+		case same && onStart:
+			return "", nil
+		case same:
+			return parents[0], nil
 		}
 	}
 	return m.store.commit(ctx, tree, m.changes, parents, m.environ()...)
+}
+
+// has says whether a commit has just these files.
+func (m *making) has(ctx context.Context, commit, tree string) (bool, error) {
+	its, err := m.git(ctx, "rev-parse", "--verify", "-q", commit+"^{tree}")
+	return err == nil && line(its) == tree, refusal(err)
 }
 
 // parents are the start of the tree and the tool's last commit, without one that the

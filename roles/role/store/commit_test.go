@@ -191,3 +191,71 @@ func TestToolsDoNotSign(t *testing.T) {
 		}
 	}
 }
+
+// TestCommitOfResumedWork: changes until a question are the tool's result, whatever it does after the answer, but
+// for taking them back.
+func TestCommitOfResumedWork(t *testing.T) {
+	p := newPerson(t)
+	base := p.commit("file", "one\n")
+	s := p.store()
+	for name, c := range map[string]struct {
+		tools   []string // each but the last one asks
+		log     string   // the subjects since the beginning, newest first
+		changed string
+	}{
+		"no more":           {[]string{`echo n > new`, `cat new`}, "asked", "A\tnew"},
+		"more":              {[]string{`echo n > new`, `echo two > file`}, "subject asked", "M\tfile\nA\tnew"},
+		"asks twice":        {[]string{`echo n > new`, `true`, `true`}, "asked", "A\tnew"},
+		"asks twice, more":  {[]string{`echo n > new`, `true`, `echo two > file`}, "subject asked", "M\tfile\nA\tnew"},
+		"taken back":        {[]string{`echo n > new`, `rm new`}, "", ""},
+		"taken back, asks":  {[]string{`echo n > new`, `rm new`, `true`}, "", ""},
+		"to the beginning":  {[]string{`echo n > new`, `git reset -q --hard HEAD~`}, "", ""},
+		"begun late":        {[]string{`true`, `echo n > new`}, "subject", "A\tnew"},
+		"nothing":           {[]string{`true`, `true`}, "", ""},
+		"own commit":        {[]string{`echo n > new; git add new; git commit -qm own`, `true`}, "asked own", "A\tnew"},
+		"own commit, later": {[]string{`echo n > new`, `git commit -q --allow-empty -m own`}, "own asked", "A\tnew"},
+		"a stash":           {[]string{`echo two > file; git stash -q`, `true`}, "", ""},
+		"and a stash":       {[]string{`echo two > file; git stash -q; echo n > new`, `true`, `true`}, "asked", "A\tnew"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tree, id := prepared(t, s, base), strings.NewReplacer(" ", "-", ",", "").Replace(name)
+			start, before, known := base, "", []string{base}
+			for i, script := range c.tools[:len(c.tools)-1] {
+				run(t, tree.Dir(), "sh", "-ec", script)
+				kept, err := tree.Keep(t.Context(), Changes{Start: start, Before: before, Known: known, Message: "asked", Author: Author{"writer", "w@x"}}, Leftover(id, "writer", i+1))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if kept.Commit == "" { // the role starts it where the first attempt did
+					kept.Files = base
+				}
+				if start, before = kept.Files, ""; start != base {
+					before = base
+				}
+				known = append(known, start)
+				prepare(t, tree, Plan{Commit: start, Branch: "main", Refs: kept.Beside})
+			}
+			w := &committed{tree, t, base}
+			run(t, tree.Dir(), "sh", "-ec", c.tools[len(c.tools)-1])
+			made, err := w.Commit(t.Context(), Changes{Start: start, Before: before, Message: "subject", Author: Author{"writer", "w@x"}}, known, Artefact(id))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.log == "" {
+				if made.Commit != "" || w.in("for-each-ref", Artefact(id)) != "" {
+					t.Errorf("made %+v of nothing", made)
+				}
+				return
+			}
+			if got := w.in("rev-parse", Artefact(id)); got != made.Commit {
+				t.Fatalf("the ref has %s, want %s", got, made.Commit)
+			}
+			if got := strings.ReplaceAll(w.in("log", "--format=%s", "--topo-order", made.Commit, "^"+base), "\n", " "); got != c.log {
+				t.Errorf("commits %q, want %q", got, c.log)
+			}
+			if got := w.in("diff-tree", "-r", "--name-status", base, made.Commit); got != c.changed {
+				t.Errorf("changed:\n%s\nwant:\n%s", got, c.changed)
+			}
+		})
+	}
+}

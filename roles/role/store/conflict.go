@@ -168,6 +168,15 @@ func Parents(ctx context.Context, s *Store, commit string) ([]string, error) {
 	return all[1:], nil
 }
 
+// Reaches says whether a commit builds on another one, or is it. False also where the store has no such commit.
+func Reaches(ctx context.Context, s *Store, commit, ancestor string) (bool, error) {
+	_, err := s.git(ctx, "merge-base", "--is-ancestor", ancestor, commit)
+	if code := exitCode(err); code == 1 || code == 128 { // 128: it has no such commit
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // markIn returns the first line of a file that is a mark of a conflict and that no side has; 0: there is none.
 func markIn(ctx context.Context, s *Store, file, commit string, sides []string) (at int, err error) {
 	own, err := blobIn(ctx, s, file, commit)

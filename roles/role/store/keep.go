@@ -19,6 +19,7 @@ type Author struct{ Name, Email string }
 // Changes asks for the changes that a tool made in its tree.
 type Changes struct {
 	Start   string // the commit that the tree started from; empty: none
+	Before  string // where the start has work of the same claim, the commit that this began with; empty: it has none
 	Message string
 	Author  Author
 	Size    int64    // the most bytes of changed files, and of the tool's own commits; 0: MaxSize
@@ -37,7 +38,8 @@ func (c Changes) size() int64 {
 
 // Keep has a ref hold a commit of everything that a tool left in its tree, without
 // ignored files that it has not staged, on top of the tool's own commits, and beside the others that its repository
-// names. Nothing more works in the tree: Keep removes from it the things
+// names. Work of the same claim that the tree started with is kept again, so that this attempt can be resumed, too.
+// Nothing more works in the tree: Keep removes from it the things
 // that git cannot store or must not read, such as pipes and repositories within.
 func (t *Tree) Keep(ctx context.Context, c Changes, ref string) (kept Kept, err error) {
 	k := keeping{tree: t, changes: c, ref: ref, parents: named(c.Start)}
@@ -158,7 +160,7 @@ func (k *keeping) files(ctx context.Context, tree string) (string, error) {
 func (k *keeping) hold(ctx context.Context, files string) (kept Kept, err error) {
 	kept = Kept{Commit: files, Files: files, Beside: k.beside, LeftOut: k.leftOut}
 	switch {
-	case len(k.beside) == 0 && files == k.changes.Start:
+	case len(k.beside) == 0 && files == k.changes.Start && k.changes.Before == "":
 		return Kept{LeftOut: k.leftOut}, nil
 	case k.before.Commit != "" && files == k.before.Files && slices.Equal(k.beside, k.before.Beside) && slices.Equal(k.leftOut, k.before.LeftOut):
 		return k.before, nil

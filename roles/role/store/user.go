@@ -42,11 +42,7 @@ func (u *User) has(ctx context.Context, commit, ancestor string) (bool, error) {
 	if commit == "" {
 		return false, nil
 	}
-	_, err := u.store.git(ctx, "merge-base", "--is-ancestor", ancestor, commit)
-	if code := exitCode(err); code == 1 || code == 128 { // 128: it has no such commit
-		return false, nil
-	}
-	return err == nil, err
+	return Reaches(ctx, u.store, commit, ancestor)
 }
 
 // inUse says why a branch must stay where it is: a working tree has it, or an operation of
