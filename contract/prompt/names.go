@@ -41,6 +41,7 @@ func number(in tool.Input) *names {
 	}
 	if w := in.Workspace; w != nil {
 		n.commit(w.Base)
+		n.commit(w.Before)
 		n.commit(w.Commit)
 		for _, u := range w.Unmerged {
 			n.commit(u.Commit)

@@ -76,11 +76,14 @@ func tasks(r ids) map[string]prompt.Task {
 	files := []string{"main.go", "go.mod", "docs/a b.md"}
 	small := r.rework()
 	small.ContextChain[1].Payload = strings.Repeat("a long specification\n", 400)
+	resumed := r.first(blackboard.BidExclusive)
+	resumed.Workspace = &tool.Workspace{Commit: r.commit(2), Base: r.commit(1), Before: r.commit(1), Branch: "main"}
 	long := r.first(blackboard.BidExclusive)
 	long.Target.Payload = strings.Repeat("ä long goal\n", 500)
 	return map[string]prompt.Task{
 		"rework":        {Role: "Coder", Instructions: "Write Go.\n", Input: r.rework(), Files: files, Form: prompt.FormTools, Makes: []string{"CodeCommit"}},
 		"small-context": {Role: "Coder", Instructions: "Write Go.\n", Input: small, Files: files, Form: prompt.FormTools, Makes: []string{"CodeCommit"}, Room: 1200},
+		"resumed":       {Role: "Coder", Input: resumed, Files: files, Form: prompt.FormTools, Makes: []string{"CodeCommit"}},
 		"long-goal":     {Role: "Writer", Input: long, Form: prompt.FormTools, Room: 800},
 		"review":        {Role: "Reviewer", Instructions: "Be strict.", Input: review, Form: prompt.FormTools},
 		"bid":           {Role: "Coder", Instructions: "Only goals about code.", Input: r.first(""), Form: prompt.FormBid},

@@ -127,6 +127,9 @@ func (n *names) workspace(w tool.Workspace) string {
 	} else {
 		fmt.Fprintf(&b, "It has the files of commit %d.", n.commits[w.Commit])
 	}
+	if w.Before != "" {
+		fmt.Fprintf(&b, " These are the files of commit %d with the changes that you made before your work was suspended; they count like those that you make now.", n.commits[w.Before])
+	}
 	if w.Branch != "" {
 		fmt.Fprintf(&b, " The branch is %s.", line(w.Branch))
 	}

@@ -169,6 +169,9 @@ func (l *loop) canChange() bool {
 	return l.mode == blackboard.ReadWrite && (l.Has(env.ToolEdit) || l.Has(env.ToolRun))
 }
 
+// began says whether the tree had changes of an earlier attempt when the work began: they count, too.
+func (l *loop) began() bool { return l.input.Workspace != nil && l.input.Workspace.Before != "" }
+
 func (l *loop) finish(arguments json.RawMessage) (string, *result, error) {
 	var f struct {
 		Type    string          `json:"type"`
@@ -194,7 +197,7 @@ func (l *loop) finish(arguments json.RawMessage) (string, *result, error) {
 		switch {
 		case !l.canChange():
 			return "", nil, errUnread{fmt.Errorf("%s is a commit, and you cannot change files", kind)}
-		case !l.Has(env.ToolRun) && !l.tree.changed:
+		case !l.Has(env.ToolRun) && !l.tree.changed && !l.began():
 			return "", nil, errUnread{fmt.Errorf("you have changed no file, and %s is a commit of your changes", kind)}
 		}
 		return "", out, nil

@@ -151,6 +151,19 @@ func TestResults(t *testing.T) {
 	}
 }
 
+// TestChangesOfAnEarlierAttempt: changes from before a question count, the model is told of them, and it may finish without
+// any other.
+func TestChangesOfAnEarlierAttempt(t *testing.T) {
+	for _, l := range []env.LLM{{Tools: []string{"edit"}, Makes: []string{"CodeCommit"}}, {Tools: []string{"edit"}}} {
+		r := newTrial(t, l, finish(args{"type": "CodeCommit", "summary": "as before"}))
+		r.input.Workspace = &contract.Workspace{Commit: strings.Repeat("2", 40), Base: strings.Repeat("1", 40), Before: strings.Repeat("1", 40)}
+		if out := r.output(); out.Type != "CodeCommit" || out.Commit != contract.Changes {
+			t.Errorf("got %+v", out)
+		}
+		contains(t, string(r.server.Requests()[0].Body), "the files of commit 1 with the changes that you made before your work was suspended")
+	}
+}
+
 func encode(t *testing.T, v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
