@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 
 	"sett/blackboard"
@@ -61,14 +62,18 @@ func (t *Trial) answer(ctx context.Context, a Artefact, text string) error {
 	}
 	start := *t.place.start
 	if t.Agent.Workspace.Mode == blackboard.ReadWrite {
-		kept, err := t.place.tree.Keep(ctx, store.Changes{Start: start.Commit, Message: "left by a tool that asked", Author: t.author(), Size: t.Agent.Workspace.MaxSize},
+		kept, err := t.place.tree.Keep(ctx, store.Changes{Start: start.Commit, Before: start.Before, Message: tool.CommitMessage(t.Agent.Role, "work before a question", t.Claim), Author: t.author(), Size: t.Agent.Workspace.MaxSize},
 			store.Leftover("try", t.Agent.Name, t.attempt))
 		if err != nil {
 			return role.Fail(role.Environment, err, "")
 		}
 		if kept.Commit != "" {
 			t.place.known, t.place.refs = append(t.place.known, kept.Files), kept.Beside
-			start = tool.Workspace{Commit: kept.Files, Base: start.Base, Branch: start.Branch}
+			resumed := tool.Workspace{Commit: kept.Files, Base: start.Base, Branch: start.Branch}
+			if before := cmp.Or(start.Before, start.Commit); before != kept.Files {
+				resumed.Before = before
+			}
+			start = resumed
 		}
 	}
 	t.place.start = &start

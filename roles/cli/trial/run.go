@@ -266,6 +266,7 @@ func (t *Trial) changes(ctx context.Context, r *Execution) {
 		}
 		return strings.Split(strings.TrimSuffix(out, "\n"), "\n")
 	}
-	t.report.Commits = lines("log", "--reverse", "--format=%h %s", r.Start+".."+t.place.made)
-	t.report.Changed = lines("-c", "core.quotePath=false", "diff", "--name-status", "--no-renames", "--no-ext-diff", r.Start, t.place.made)
+	from := cmp.Or(t.place.start.Before, r.Start) // the commit has the work before a question, too
+	t.report.Commits = lines("log", "--reverse", "--format=%h %s", from+".."+t.place.made)
+	t.report.Changed = lines("-c", "core.quotePath=false", "diff", "--name-status", "--no-renames", "--no-ext-diff", from, t.place.made)
 }

@@ -211,7 +211,7 @@ func (t *Trial) commit(ctx context.Context, out tool.Output) (tool.Output, error
 		return out, &tool.ViolationError{Reason: "commit: " + store.ReadOnly}
 	}
 	c := store.Changes{
-		Start: t.place.start.Commit, Message: tool.CommitMessage(t.Agent.Role, out.Summary, t.Claim),
+		Start: t.place.start.Commit, Before: t.place.start.Before, Message: tool.CommitMessage(t.Agent.Role, out.Summary, t.Claim),
 		Author: t.author(), Size: cmp.Or(t.Agent.Workspace.MaxSize, store.MaxSize),
 	}
 	made, err := t.place.tree.Commit(ctx, c, t.place.known, store.Artefact("try"))
