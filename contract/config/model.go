@@ -96,6 +96,7 @@ type ModelFacts struct {
 	MaxOutput   int64     `json:"max_output,omitempty"`
 	Temperature *float64  `json:"temperature,omitempty"`
 	OnBudget    string    `json:"on_budget,omitempty"`
+	Limit       string    `json:"limit,omitempty"` // the field of a chat with the limit of the output; empty: max_tokens
 }
 
 // noteFacts gives each agent the facts about its model.
@@ -106,6 +107,9 @@ func (c *Config) noteFacts() {
 			continue
 		}
 		c.Agents[i].LLM.Asks = ModelFacts{Model: m.Model, API: m.API, Context: m.Context, MaxOutput: m.MaxOutput, Temperature: m.Temperature}
+		if m.API == model.Chat && model.LimitOf(m.BaseURL) != model.MaxTokens { // the agent sees the gateway's address alone
+			c.Agents[i].LLM.Asks.Limit = model.LimitOf(m.BaseURL)
+		}
 		if c.Budget != nil && c.Budget.OnBudget != model.OnBudgetFail { // the usual one is not said
 			c.Agents[i].LLM.Asks.OnBudget = c.Budget.OnBudget
 		}

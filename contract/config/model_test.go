@@ -77,6 +77,17 @@ func TestModelDefaults(t *testing.T) {
 	}
 }
 
+// TestLimitOfModel: an agent learns the field of a chat with the limit, since it does not see the provider's address.
+func TestLimitOfModel(t *testing.T) {
+	c := mustParse(t, "agents: {a: {llm: {model: a}}, b: {llm: {model: b}}, c: {llm: {model: c}}}\n"+
+		"models:\n  a: {api: chat, model: x, api_key_env: K}\n  b: {api: chat, model: y, base_url: 'http://host:11434/'}\n  c: {api: responses, model: z, api_key_env: K}\n")
+	for i, want := range []string{model.MaxCompletionTokens, "", ""} {
+		if got := c.Agents[i].LLM.Asks.Limit; got != want {
+			t.Errorf("agent %s: %q, want %q", c.Agents[i].Name, got, want)
+		}
+	}
+}
+
 func TestChooseModel(t *testing.T) {
 	all := "models: {m: {api: chat, model: x, api_key_env: K}}\nagents:\n" +
 		"  all: {llm: {model: m}, prompts: {claim: c}}\n  none: {llm: {model: m}}\n  text: {image: i, command: [x], prompts: {claim: c}}\n" +

@@ -40,6 +40,7 @@ type LLM struct {
 	Steps       int           `json:"steps,omitempty"`       // answers of the model; 0: DefaultSteps
 	Makes       []string      `json:"makes,omitempty"`       // the types of its results; none: any
 	Terminal    bool          `json:"terminal,omitempty"`    // its results under exclusive are final
+	Limit       string        `json:"limit,omitempty"`       // the field of a chat with the limit of the output; empty: max_tokens
 }
 
 // The tools of `sett llm` that sett.yml chooses.

@@ -62,7 +62,7 @@ func AsksOf(a config.Agent, gateway, token string) Asks {
 		Gateway: gateway, Token: token, Model: l.Asks.Model, API: l.Asks.API, NoDoor: !l.Door, OnBudget: l.Asks.OnBudget,
 		LLM: &LLM{
 			Context: int(l.Asks.Context), MaxOutput: int(l.Asks.MaxOutput), Temperature: l.Asks.Temperature, Tools: l.Tools, Run: l.Run, Shell: l.Shell,
-			Steps: l.Steps, Makes: a.Adapter.Makes, Terminal: a.Adapter.Terminal,
+			Steps: l.Steps, Makes: a.Adapter.Makes, Terminal: a.Adapter.Terminal, Limit: l.Asks.Limit,
 		},
 	}
 }

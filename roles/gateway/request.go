@@ -147,11 +147,10 @@ func (q *request) edits(m env.Model, lower int64) ([]edit, error) {
 	return all, nil
 }
 
-// newLimit is the field for a limit that the request does not have. Only its maker's own
-// chat calls it so; other servers know the older name.
+// newLimit is the field for a limit that the request does not have.
 func newLimit(api model.API, m env.Model) string {
-	if api == model.Chat && !strings.Contains(m.BaseURL, "openai.com") {
-		return "max_tokens"
+	if api == model.Chat {
+		return model.LimitOf(m.BaseURL)
 	}
 	return limitFields[api][0]
 }
