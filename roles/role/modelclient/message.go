@@ -2,6 +2,9 @@ package modelclient
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
 
 	"sett/contract/model"
 )
@@ -19,6 +22,7 @@ type Message struct {
 // Call is the model's wish to have a tool called. The arguments may be no JSON.
 type Call struct {
 	ID, Name, Arguments string
+	Extra               map[string]json.RawMessage // further fields, which the provider of a chat wants back as they are
 }
 
 // Result is the answer to a call.
@@ -43,6 +47,8 @@ type Request struct {
 	Schema      *Schema  // of the answer's text; nil: any text
 	MaxOutput   int      // tokens; required
 	Temperature *float64 // nil: the model's own
+
+	limitBy string // the field of a chat that has MaxOutput; empty: max_tokens
 }
 
 // Schema is the form of a structured answer.
@@ -59,14 +65,34 @@ const (
 	StopEnd     Stop = "end"     // the model was done
 	StopCalls   Stop = "calls"   // it wants tools called
 	StopLength  Stop = "length"  // the answer took all of MaxOutput: it may break off anywhere
-	StopRefusal Stop = "refusal" // the model or its provider refuses; Text may say why
-	StopContext Stop = "context" // the model's context is full: as StopLength
+	StopRefusal Stop = "refusal" // the model refuses; Text may say why
+	StopFilter  Stop = "filter"  // the provider's content filter ended it, anywhere; Reason may say why
+	StopContext Stop = "context" // the model's context is full: it may break off anywhere
 	StopPause   Stop = "pause"   // the provider wants to be asked again, with this answer added
 )
 
 // Answer is a whole answer of a model.
 type Answer struct {
 	Message
-	Stop  Stop
-	Usage *model.Usage // nil: the provider did not say
+	Stop   Stop
+	Reason string       // of StopFilter, in the provider's words; may be empty
+	Usage  *model.Usage // nil: the provider did not say
 }
+
+// Refused says, for people, that the model or its provider refuses; nil: neither does.
+func (a Answer) Refused() error {
+	switch said := flat(a.Text); {
+	case a.Stop == StopFilter && a.Reason != "":
+		return fmt.Errorf("stopped by the provider's content filter: %s", flat(a.Reason))
+	case a.Stop == StopFilter:
+		return errors.New("stopped by the provider's content filter")
+	case a.Stop == StopRefusal && said != "":
+		return fmt.Errorf("the model refuses: %s", said)
+	case a.Stop == StopRefusal:
+		return errors.New("the model refuses, and does not say why")
+	}
+	return nil
+}
+
+// flat makes one line of a text, of the size of a message.
+func flat(s string) string { return excerpt(strings.Join(strings.Fields(s), " ")) }

@@ -3,6 +3,7 @@ package modelclient
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
@@ -94,10 +95,12 @@ func asObject(arguments string) json.RawMessage {
 type messagesAnswer struct {
 	blocks []*messagesBlock
 	stop   string
+	reason string // of a refusal
 	usage  *messagesUsage
 }
 
 type messagesBlock struct {
+	index          int
 	kind, id, name string
 	text           strings.Builder
 	input          strings.Builder
@@ -133,6 +136,9 @@ type messagesEvent struct {
 		Thinking   string `json:"thinking"`
 		Signature  string `json:"signature"`
 		StopReason string `json:"stop_reason"`
+		Details    struct {
+			Explanation string `json:"explanation"`
+		} `json:"stop_details"`
 	} `json:"delta"`
 	Usage *messagesUsage `json:"usage"`
 }
@@ -153,7 +159,7 @@ func (a *messagesAnswer) event(data []byte) (last bool, err error) {
 		a.extend(e)
 	case "message_delta":
 		if e.Delta.StopReason != "" {
-			a.stop = e.Delta.StopReason
+			a.stop, a.reason = e.Delta.StopReason, e.Delta.Details.Explanation
 		}
 		a.count(e.Usage)
 	case "message_stop":
@@ -194,7 +200,7 @@ func (a *messagesAnswer) begin(e messagesEvent) error {
 	if err := decode(e.Block, &b); err != nil {
 		return err
 	}
-	block := &messagesBlock{kind: b.Type, id: b.ID, name: b.Name, start: slices.Clone(e.Block)}
+	block := &messagesBlock{index: e.Index, kind: b.Type, id: b.ID, name: b.Name, start: slices.Clone(e.Block)}
 	block.text.WriteString(b.Text)
 	if in := string(b.Input); in != "" && in != "{}" && in != "null" { // some servers send it whole
 		block.input.WriteString(in)
@@ -207,21 +213,30 @@ func (a *messagesAnswer) extend(e messagesEvent) {
 	if len(a.blocks) == 0 {
 		return
 	}
-	b := a.blocks[len(a.blocks)-1] // blocks come one after another
+	b := a.blocks[len(a.blocks)-1] // where a server counts in another way
+	for _, one := range a.blocks {
+		if one.index == e.Index {
+			b = one
+		}
+	}
 	b.text.WriteString(e.Delta.Text)
 	b.input.WriteString(e.Delta.JSON)
 	b.thinking.WriteString(e.Delta.Thinking)
 	b.signature += e.Delta.Signature
 }
 
-// stops by the API's words.
+// complete: after the stop_reason only message_stop is missing.
+func (a *messagesAnswer) complete() bool { return a.stop != "" }
+
+// messagesStops by the API's words. A refusal is the work of the provider's classifiers, not the model's own:
+// platform.claude.com/docs/en/test-and-evaluate/strengthen-guardrails/handle-streaming-refusals.
 var messagesStops = map[string]Stop{
-	"end_turn": StopEnd, "stop_sequence": StopEnd, "tool_use": StopCalls, "max_tokens": StopLength, "refusal": StopRefusal,
+	"end_turn": StopEnd, "stop_sequence": StopEnd, "tool_use": StopCalls, "max_tokens": StopLength, "refusal": StopFilter,
 	"pause_turn": StopPause, "model_context_window_exceeded": StopContext,
 }
 
 func (a *messagesAnswer) done() (Answer, error) {
-	out := Answer{Message: Message{Assistant: true}, Stop: messagesStops[a.stop]}
+	out := Answer{Message: Message{Assistant: true}, Stop: messagesStops[a.stop], Reason: a.reason}
 	for _, b := range a.blocks {
 		switch b.kind {
 		case "text":
@@ -231,7 +246,7 @@ func (a *messagesAnswer) done() (Answer, error) {
 			if arguments == "" {
 				arguments = "{}"
 			}
-			out.Calls = append(out.Calls, Call{b.id, b.name, arguments})
+			out.Calls = append(out.Calls, Call{ID: b.id, Name: b.name, Arguments: arguments})
 		case "thinking":
 			raw, err := marshal(object{"type": "thinking", "thinking": b.thinking.String(), "signature": b.signature})
 			if err != nil {
@@ -243,7 +258,7 @@ func (a *messagesAnswer) done() (Answer, error) {
 		}
 	}
 	if a.stop == "" {
-		return out, ErrCut
+		return out, cut{errors.New("the answer ended without a stop_reason")}
 	}
 	if out.Stop == "" {
 		out.Stop = StopEnd

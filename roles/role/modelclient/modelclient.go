@@ -1,20 +1,23 @@
 // Package modelclient asks language models in the three wire formats that Sett's door and
 // gateway pass on: chat completions, responses and messages. It streams every answer and
-// bounds it. It repeats a request only after its answer broke off or the gateway ended: other
-// repeats are the gateway's, which knows budgets and limits.
+// bounds it. It repeats a request only after its answer broke off or the gateway ended, and each time after
+// a longer pause: other repeats are the gateway's, which knows budgets and limits.
 //
 // It knows neither prompts nor tools; see contract/prompt and roles/llm.
 package modelclient
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -24,7 +27,7 @@ import (
 	"sett/roles/role/gateway"
 )
 
-// Client asks one model.
+// Client asks one model, one question after the other.
 type Client struct {
 	API    model.API
 	Model  string
@@ -33,8 +36,14 @@ type Client struct {
 	HTTP   *http.Client
 	// Sign changes the headers of each request, repeats included; nil: nothing does.
 	Sign func(http.Header)
-	// Repeats are further tries of a request after its answer broke off.
+	// Repeats are further tries of a request after its answer broke off. A provider that says within an answer that
+	// it has too much to do gets some more.
 	Repeats int
+	// Pause is the time before the first repeat, twice as long before each one after it; 0: firstPause.
+	Pause time.Duration
+	// Limit is the field of a chat with the limit of the output; empty: max_tokens. Where the provider does not
+	// know it, the client goes over to the other one.
+	Limit string
 }
 
 // format is one API's wire format.
@@ -47,6 +56,7 @@ type format interface {
 // reading puts an answer together from the events of its stream.
 type reading interface {
 	event(data []byte) (last bool, err error)
+	complete() bool // nothing is missing but a mark of the end
 	done() (Answer, error)
 }
 
@@ -66,6 +76,7 @@ func FromEnv(lookup func(string) (string, bool)) (*Client, error) {
 	if path := r.Or(env.ModelSocket, ""); path != "" {
 		c.Base, c.HTTP = "http://sett", NewHTTP(socket(path))
 	}
+	c.Limit = model.LimitOf(c.Base)
 	if c.Base == "" {
 		r.Required(base, "the door to a model, which a running agent with llm in sett.yml has; or "+env.ModelSocket)
 	}
@@ -101,21 +112,65 @@ func (c *Client) Ask(ctx context.Context, q Request) (Answer, error) {
 	if f == nil {
 		return Answer{}, fmt.Errorf("ask the model: no API %q", c.API)
 	}
+	c.Limit = cmp.Or(c.Limit, model.MaxTokens)
+	a, err := c.ask(ctx, f, q)
+	if c.API == model.Chat && refusesField(err, c.Limit) {
+		c.Limit = model.OtherLimit(c.Limit)
+		a, err = c.ask(ctx, f, q)
+	}
+	switch {
+	case err == nil:
+		return a, nil
+	case ctx.Err() != nil:
+		return Answer{}, context.Cause(ctx)
+	}
+	return Answer{}, fmt.Errorf("ask the model: %w", err)
+}
+
+// The pauses before repeats, and the further repeats where the provider has too much to do.
+const (
+	firstPause  = 500 * time.Millisecond
+	longerPause = 4 // times, where the provider has too much to do
+	mostPause   = 30 * time.Second
+	moreRepeats = 2
+)
+
+// ask sends a request until its answer is whole.
+func (c *Client) ask(ctx context.Context, f format, q Request) (Answer, error) {
+	q.limitBy = c.Limit
 	body, err := f.encode(c.Model, q)
 	if err != nil {
-		return Answer{}, fmt.Errorf("ask the model: %w", err)
+		return Answer{}, err
 	}
 	for try := 0; ; try++ {
 		a, err := c.once(ctx, f, body)
 		if err == nil {
 			return a, nil
 		}
-		if ctx.Err() != nil {
-			return Answer{}, context.Cause(ctx)
+		repeats, pause := c.Repeats, cmp.Or(c.Pause, firstPause)
+		if overloaded(err) && repeats > 0 {
+			repeats, pause = repeats+moreRepeats, longerPause*pause
 		}
-		if !errors.Is(err, ErrCut) || try >= c.Repeats {
-			return Answer{}, fmt.Errorf("ask the model: %w", err)
+		if !errors.Is(err, ErrCut) || try >= repeats || !sleep(ctx, min(pause<<min(try, 16), mostPause)) {
+			return Answer{}, err
 		}
+	}
+}
+
+// sleep waits for about the time, so that clients which failed together do not come back together. It returns
+// false where the context ends before.
+func sleep(ctx context.Context, d time.Duration) bool {
+	d = d/2 + rand.N(d/2+1)
+	if end, ok := ctx.Deadline(); ok && time.Until(end) < d {
+		return false
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
 	}
 }
 
@@ -141,7 +196,7 @@ func (c *Client) once(ctx context.Context, f format, body []byte) (Answer, error
 	w, err := c.HTTP.Do(r)
 	var op *net.OpError
 	if err != nil && !(errors.As(err, &op) && op.Op == "dial") {
-		err = fmt.Errorf("%w: %w", ErrCut, err) // the gateway ended, and is started again
+		err = cut{unanswered(err)} // the gateway ended, and is started again
 	}
 	if err != nil {
 		return Answer{}, err
@@ -151,7 +206,7 @@ func (c *Client) once(ctx context.Context, f format, body []byte) (Answer, error
 		begin, _ := io.ReadAll(io.LimitReader(w.Body, mostRefusal)) // the part that came is all there is
 		refused := refusal(w.StatusCode, w.Header, begin)
 		if w.StatusCode == http.StatusServiceUnavailable && w.Header.Get(gateway.ShouldRetry) == "" {
-			return Answer{}, fmt.Errorf("%w: %w", ErrCut, refused) // the door's own: the gateway ended
+			return Answer{}, cut{refused} // the door's own: the gateway ended
 		}
 		return Answer{}, refused
 	}
@@ -160,24 +215,45 @@ func (c *Client) once(ctx context.Context, f format, body []byte) (Answer, error
 		return Answer{}, fmt.Errorf("the answer is no stream of events but %q: %s", kind, excerpt(strings.Join(strings.Fields(string(begin)), " ")))
 	}
 	reading := f.answer()
-	if err := events(w.Body, reading.event); err != nil {
+	if err := events(w.Body, time.Now, reading); err != nil {
 		return Answer{}, err
 	}
 	return reading.done()
 }
 
-// streamError reads the error that a provider reports within a stream. Such an answer
-// counts as cut: the provider had begun.
-func streamError(data []byte) error {
-	kind, message := errorText(data)
-	e := &StatusError{Status: http.StatusOK, Type: kind, Message: excerpt(message)}
-	return fmt.Errorf("%w: %w", ErrCut, e)
+// unanswered says that no answer came, without the words of Go that say no more.
+func unanswered(err error) error {
+	const said = "the connection ended before the answer began"
+	var request *url.Error
+	if errors.As(err, &request) {
+		err = request.Err
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New(said)
+	}
+	return fmt.Errorf("%s: %w", said, err)
 }
 
-// decode reads an event. An event that is no JSON means a broken stream.
+// streamError reads the error that a provider reports within a stream. Such an answer
+// counts as cut, since the provider had begun, unless it would fail again.
+func streamError(data []byte) error {
+	kind, message := errorText(data)
+	e := &StatusError{Type: kind, Message: excerpt(message)}
+	if e.lasting() {
+		return e
+	}
+	return cut{e}
+}
+
+// decode reads an event. An event that is no JSON means a broken stream; one in another form would come again.
 func decode(data []byte, into any) error {
-	if err := json.Unmarshal(data, into); err != nil {
-		return fmt.Errorf("%w: an event is no JSON: %w", ErrCut, err)
+	err := json.Unmarshal(data, into)
+	var kind *json.UnmarshalTypeError
+	if errors.As(err, &kind) {
+		return fmt.Errorf("the provider's answer is not in the form of its API: %s is a JSON %s", cmp.Or(kind.Field, "an event"), kind.Value)
+	}
+	if err != nil {
+		return cut{errNoJSON}
 	}
 	return nil
 }

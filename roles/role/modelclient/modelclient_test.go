@@ -104,6 +104,9 @@ func TestStops(t *testing.T) {
 		modeltest.Step{Text: "x", NoUsage: true}), func(t *testing.T, c *modelclient.Client, s *modeltest.Server) {
 		for i, want := range []modelclient.Stop{modelclient.StopEnd, modelclient.StopLength, modelclient.StopRefusal, modelclient.StopEnd} {
 			a, err := c.Ask(t.Context(), conversation())
+			if want == modelclient.StopRefusal && c.API == model.Messages {
+				want = modelclient.StopFilter
+			}
 			if err != nil || a.Stop != want || a.Usage == nil || want == modelclient.StopRefusal && a.Text != "I will not" && c.API != model.Messages {
 				t.Errorf("answer %d: %+v %v, want %s", i, a, err, want)
 			}
@@ -120,9 +123,9 @@ func TestFaults(t *testing.T) {
 		modeltest.BadRequest: "answers 400", modeltest.Unauthorized: "answers 401", modeltest.PaymentRequired: "answers 402", modeltest.NoModel: "answers 404",
 		modeltest.TooLarge: "answers 413", modeltest.ContextOverflow: "prompt is too long", modeltest.TooFast: "answers 429", modeltest.OutOfMoney: "answers 429",
 		modeltest.ServerError: "answers 500", modeltest.Unavailable: "answers 503", modeltest.Overloaded: "answers 529", modeltest.HTML: "no stream of events",
-		modeltest.ErrorHTML: "answers 502", modeltest.Redirect: "answers 307", modeltest.CutHeaders: "connection broken", modeltest.Reset: "reset",
-		modeltest.StreamError: "broke off", modeltest.CutBody: "broke off", modeltest.CutChunk: "broke off", modeltest.CutStream: "broke off",
-		modeltest.TruncatedJSON: "", modeltest.NoBody: "", modeltest.HugeHeaders: "",
+		modeltest.ErrorHTML: "answers 502", modeltest.Redirect: "answers 307", modeltest.CutHeaders: "the connection ended before the answer began", modeltest.Reset: "reset",
+		modeltest.StreamError: "ended the answer (", modeltest.CutBody: "in the middle of the answer", modeltest.CutChunk: "in the middle of the answer", modeltest.CutStream: "in the middle of the answer",
+		modeltest.TruncatedJSON: "in the middle of the answer", modeltest.NoBody: "", modeltest.HugeHeaders: "",
 	} {
 		t.Run(string(fault), func(t *testing.T) {
 			each(t, steps(modeltest.Step{Fault: fault, Header: map[string]string{"Location": "http://127.0.0.1:1/", "Retry-After": "7"}}), func(t *testing.T, c *modelclient.Client, s *modeltest.Server) {
@@ -147,6 +150,7 @@ func TestFaults(t *testing.T) {
 func TestBrokenOff(t *testing.T) {
 	each(t, steps(modeltest.Broken(modeltest.CutStream), modeltest.Broken(modeltest.StreamError), modeltest.Text("whole"), modeltest.Broken(modeltest.ServerError)),
 		func(t *testing.T, c *modelclient.Client, s *modeltest.Server) {
+			c.Pause = time.Millisecond
 			if a, err := c.Ask(t.Context(), conversation()); err != nil || a.Text != "whole" {
 				t.Errorf("got %+v %v", a, err)
 			}
@@ -191,6 +195,7 @@ func hasBid(v json.RawMessage) error {
 }
 
 func TestStructured(t *testing.T) {
+	const refused = "the model refuses: no"
 	good := modeltest.Structured(map[string]string{"bid": "review"})
 	q := modelclient.Request{System: "Bid.", MaxOutput: 50, Schema: schema, Messages: []modelclient.Message{{Text: "Now."}}}
 	for name, c := range map[string]struct {
@@ -205,7 +210,7 @@ func TestStructured(t *testing.T) {
 		"prose twice":          {[]modeltest.Step{modeltest.Text("I bid review"), modeltest.Text("{} and more")}, 2, "text follows"},
 		"empty":                {[]modeltest.Step{modeltest.Broken(modeltest.Empty), good}, 2, ""},
 		"too long":             {[]modeltest.Step{{Text: `{"bid":"review"}`, Length: true}, {Text: `{"bid":"review"}`, Length: true}}, 2, "longer"},
-		"refusal":              {[]modeltest.Step{{Refusal: "no"}, good}, 1, "refuses"},
+		"refusal":              {[]modeltest.Step{{Refusal: "no"}, good}, 1, refused},
 		"by a tool":            {[]modeltest.Step{modeltest.Broken(modeltest.BadRequest), good}, 2, ""},
 		"by a tool, corrected": {[]modeltest.Step{modeltest.Broken(modeltest.BadRequest), modeltest.Structured(map[string]int{"x": 1}), good}, 3, ""},
 		"by text":              {[]modeltest.Step{modeltest.Broken(modeltest.BadRequest), modeltest.Broken(modeltest.BadRequest), modeltest.Text(`{"bid":"review"}`)}, 3, ""},
@@ -214,9 +219,13 @@ func TestStructured(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			each(t, steps(c.steps...), func(t *testing.T, client *modelclient.Client, s *modeltest.Server) {
+				want := c.fault
+				if want == refused && client.API == model.Messages {
+					want = "content filter"
+				}
 				v, err := client.Structured(t.Context(), q, hasBid)
-				if c.fault == "" && (err != nil || !strings.Contains(string(v), "review")) || c.fault != "" && (err == nil || !strings.Contains(err.Error(), c.fault)) {
-					t.Errorf("got %s %v, want %q", v, err, c.fault)
+				if c.fault == "" && (err != nil || !strings.Contains(string(v), "review")) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+					t.Errorf("got %s %v, want %q", v, err, want)
 				}
 				if n := len(s.Requests()); n != c.calls {
 					t.Errorf("%d calls, want %d", n, c.calls)

@@ -104,6 +104,9 @@ func (a *responsesAnswer) event(data []byte) (last bool, err error) {
 	return false, nil
 }
 
+// complete: the last event alone says how the answer ended.
+func (a *responsesAnswer) complete() bool { return false }
+
 // responsesItem has the fields of the items that count.
 type responsesItem struct {
 	Type      string `json:"type"`
@@ -131,7 +134,7 @@ func (a *responsesAnswer) done() (Answer, error) {
 		}
 		switch item.Type {
 		case "function_call":
-			out.Calls = append(out.Calls, Call{item.CallID, item.Name, item.Arguments})
+			out.Calls = append(out.Calls, Call{ID: item.CallID, Name: item.Name, Arguments: item.Arguments})
 			out.Stop = StopCalls
 		case "reasoning":
 			out.Opaque = append(out.Opaque, raw)
@@ -144,15 +147,14 @@ func (a *responsesAnswer) done() (Answer, error) {
 		}
 	}
 	switch reason := a.whole.Incomplete.Reason; {
-	case refused != "" || reason == "content_filter":
-		out.Stop = StopRefusal
-		if refused != "" {
-			out.Text = refused
-		}
+	case refused != "":
+		out.Text, out.Stop = refused, StopRefusal
+	case reason == "content_filter":
+		out.Stop = StopFilter
 	case reason == "max_output_tokens":
 		out.Stop = StopLength
 	case reason != "":
-		return out, fmt.Errorf("%w: %s", ErrCut, reason)
+		return out, cut{fmt.Errorf("the model's provider ended the answer (%s)", reason)}
 	}
 	if a.whole.Usage != nil {
 		out.Usage = a.whole.Usage.usage()

@@ -48,7 +48,7 @@ func (c *Client) structured(ctx context.Context, q Request, check func(json.RawM
 		if err == nil {
 			err = check(value)
 		}
-		if err == nil || again || a.Stop == StopRefusal {
+		if err == nil || again || a.Refused() != nil || a.Stop == StopContext {
 			return value, err
 		}
 		q.Messages = append(q.Messages[:len(q.Messages):len(q.Messages)], correct(a, err)...)
@@ -67,11 +67,14 @@ func correct(a Answer, fault error) []Message {
 
 // value is the JSON of an answer.
 func value(a Answer, force string) (json.RawMessage, error) {
+	if err := a.Refused(); err != nil {
+		return nil, err
+	}
 	switch a.Stop {
-	case StopRefusal:
-		return nil, fmt.Errorf("the model refuses: %s", excerpt(strings.Join(strings.Fields(a.Text), " ")))
-	case StopLength, StopContext:
+	case StopLength:
 		return nil, errors.New("the answer is longer than it may be")
+	case StopContext:
+		return nil, ErrContext
 	}
 	text := a.Text
 	if force != "" {
