@@ -186,8 +186,12 @@ func gatewayClient() *http.Client {
 func (c *cub) answeredBid(ctx context.Context, claim string, q modelclient.Request) (blackboard.BidType, string, error) {
 	calls, line, through := 0, &answering{by: c.modelHTTP.Transport, answered: true}, *c.modelHTTP
 	through.Transport = line
+	limit := ""
+	if l := c.settings.Asks.LLM; l != nil {
+		limit = l.Limit
+	}
 	client := &modelclient.Client{
-		API: c.settings.Asks.API, Model: c.settings.Asks.Model, Base: strings.TrimRight(c.settings.Asks.Gateway, "/"), HTTP: &through, Repeats: 2,
+		API: c.settings.Asks.API, Model: c.settings.Asks.Model, Base: strings.TrimRight(c.settings.Asks.Gateway, "/"), HTTP: &through, Repeats: 2, Limit: limit,
 		Sign: func(h http.Header) {
 			if line.answered {
 				calls++

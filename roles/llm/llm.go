@@ -42,7 +42,7 @@ the result on stdout. On stderr it says each step in one line. Environment:
   OPENAI_BASE_URL, ANTHROPIC_BASE_URL      its address, and
   OPENAI_API_KEY, ANTHROPIC_API_KEY        its token
   SETT_LLM                 JSON object with context, max_output, temperature, tools,
-                           run, shell, run_timeout, steps, makes, terminal
+                           run, shell, run_timeout, steps, makes, terminal, limit
   SETT_PROMPT_EXECUTION    the instructions
   SETT_AGENT_ROLE, SETT_WORKSPACE, SETT_WORKSPACE_MODE, SETT_AGENT_COMMITS
 
@@ -113,6 +113,9 @@ func read(e role.Env) (*session, error) {
 		return nil, err
 	}
 	s.LLM, s.client = settings, client
+	if settings.Limit != "" {
+		client.Limit = settings.Limit
+	}
 	if text := r.Or(env.Commits, ""); text != "" {
 		if err := json.Unmarshal([]byte(text), &s.commits); err != nil {
 			return nil, fmt.Errorf("%s is %q; want a JSON array", env.Commits, text)

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -192,7 +195,7 @@ func TestFailures(t *testing.T) {
 		"empty":                  {writer, []modeltest.Step{modeltest.Broken(modeltest.Empty), modeltest.Broken(modeltest.Empty), modeltest.Broken(modeltest.Empty)}, "3 answers in a row"},
 		"length":                 {writer, []modeltest.Step{{Text: "a", Length: true}, {Calls: broken.Calls, Length: true}, done}, ""},
 		"no money":               {writer, []modeltest.Step{view, modeltest.Broken(modeltest.OutOfMoney)}, "429 (insufficient_quota): your credit balance is too low (after 1 answer, 1 tool call"},
-		"cut for ever":           {writer, []modeltest.Step{modeltest.Broken(modeltest.CutStream), modeltest.Broken(modeltest.CutStream), modeltest.Broken(modeltest.CutStream)}, "the answer broke off"},
+		"cut for ever":           {writer, []modeltest.Step{modeltest.Broken(modeltest.CutStream), modeltest.Broken(modeltest.CutStream), modeltest.Broken(modeltest.CutStream)}, "the connection ended in the middle of the answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newTrial(t, c.settings, c.steps...)
@@ -204,6 +207,38 @@ func TestFailures(t *testing.T) {
 				t.Errorf("%v, and stdout has %q", err, r.stdout.String())
 			}
 		})
+	}
+}
+
+// TestFullContext: an answer that the model's context had no room for is the last one.
+func TestFullContext(t *testing.T) {
+	asked := 0
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, `data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":"abc"}}
+
+data: {"type":"message_delta","delta":{"stop_reason":"model_context_window_exceeded"},"usage":{"output_tokens":2}}
+
+data: {"type":"message_stop"}
+
+`)
+	}))
+	defer s.Close()
+	err := newTrial(t, writer).with(map[string]string{env.ModelAPI: "messages", env.AnthropicBase: s.URL}).run(t.Context())
+	if err == nil || !strings.HasPrefix(err.Error(), "the conversation is longer than the model's context window (after 1 answer") || asked != 1 {
+		t.Errorf("got %v after %d calls", err, asked)
+	}
+}
+
+// TestLimitOfOutput: sett.yml's word about the field goes before the address of the door.
+func TestLimitOfOutput(t *testing.T) {
+	for limit, field := range map[string]string{"": `"max_tokens":`, "max_completion_tokens": `"max_completion_tokens":`} {
+		with := writer
+		with.Limit = limit
+		r := newTrial(t, with, done)
+		r.output()
+		contains(t, string(r.server.Last().Body), field)
 	}
 }
 

@@ -77,10 +77,10 @@ func (l *loop) run(ctx context.Context) (*result, error) {
 		}
 		l.step++
 		l.count(a)
-		switch a.Stop {
-		case modelclient.StopRefusal:
-			return nil, fmt.Errorf("the model refuses: %s", oneLine(a.Text))
-		case modelclient.StopPause:
+		if err := a.Refused(); err != nil {
+			return nil, err
+		}
+		if a.Stop == modelclient.StopPause {
 			l.request.Messages = append(l.request.Messages, a.Message)
 			l.broken = 0
 			continue
@@ -88,6 +88,9 @@ func (l *loop) run(ctx context.Context) (*result, error) {
 		out, err := l.answer(ctx, a)
 		if out != nil || err != nil {
 			return out, err
+		}
+		if a.Stop == modelclient.StopContext {
+			return nil, modelclient.ErrContext
 		}
 	}
 	return nil, fmt.Errorf("the model has not finished within %s", count(l.Steps, "step"))
@@ -176,7 +179,7 @@ func (l *loop) sign(out *result) *result {
 }
 
 func (l *loop) noCall(a modelclient.Answer) string {
-	if a.Stop == modelclient.StopLength || a.Stop == modelclient.StopContext {
+	if a.Stop == modelclient.StopLength {
 		return fmt.Sprintf("Your answer was cut off at its limit of %d tokens. Be brief, and call a tool.", l.MaxOutput)
 	}
 	return "Nobody reads this text. Call a tool: finish when the work is done, ask when only a person can decide."
