@@ -26,7 +26,7 @@ func newMask(keys map[string]string) *mask {
 	m := &mask{}
 	forms := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(keys)) {
-		for _, secret := range secretsOf(name, keys[name]) {
+		for _, secret := range withCores(secretsOf(name, keys[name])) {
 			if len(secret) < leastKey {
 				m.addShort(secret)
 				continue
@@ -62,6 +62,23 @@ func secretsIn(value string) []string {
 	return all
 }
 
+// withCores adds to each secret the longest part of it that all encodings spell the same way. A provider that reads headers as
+// Latin-1 returns the other characters in another form than it got them.
+func withCores(secrets []string) []string {
+	for _, secret := range secrets[:len(secrets):len(secrets)] {
+		core := ""
+		for _, part := range strings.FieldsFunc(secret, func(r rune) bool { return r < ' ' || r >= 0x7f || strings.ContainsRune("\"'`\\", r) }) {
+			if part = strings.TrimSpace(part); len(part) > len(core) {
+				core = part
+			}
+		}
+		if core != secret {
+			secrets = append(secrets, core)
+		}
+	}
+	return secrets
+}
+
 // formsOf are the spellings of a secret: as it is, escaped in JSON and in URLs, and in
 // Base64 at each of the three places where it may begin there.
 func formsOf(secret string) []string {
@@ -78,7 +95,8 @@ func formsOf(secret string) []string {
 
 // spellings are a secret as it is, and escaped in JSON and in URLs.
 func spellings(secret string) []string {
-	quoted := strings.Trim(string(encodeJSON(secret)), `"`)
+	quoted := string(encodeJSON(secret))
+	quoted = quoted[1 : len(quoted)-1] // one quotation mark on each side: the secret may have its own
 	return []string{secret, quoted, strings.ReplaceAll(quoted, "/", `\/`), url.QueryEscape(secret), url.PathEscape(secret)}
 }
 

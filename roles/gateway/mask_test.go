@@ -130,6 +130,16 @@ func TestSeam(t *testing.T) {
 			t.Errorf("%s is masked as %s", echo, got)
 		}
 	}
+	m = newMask(map[string]string{"a": "\ufeff" + providerKey, "b": "“key-0123456789”", "c": `"json-0123456789"`})
+	for echo, plain := range map[string]string{"ï»¿" + providerKey: providerKey, "â\u0080\u009ckey-0123456789â\u0080\u009d": "key-0123456789", "key-0123456789": "key-0123456789", "json-0123456789": "json-0123456789"} {
+		if got := m.text("<" + echo + ">"); strings.Contains(got, plain) || len(got) != len(echo)+2 {
+			t.Errorf("%s is masked as %s", echo, got)
+		}
+	}
+	body := encodeJSON(map[string]string{"x": `the key "json-0123456789"`})
+	if m.bytes(body); !json.Valid(body) || bytes.Contains(body, []byte("json-01")) {
+		t.Errorf("%s is broken", body)
+	}
 	if newMask(map[string]string{"a": "ollama"}).text("an ollama") != "an ollama" {
 		t.Error("a placeholder is masked")
 	}

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"sett/contract/config"
 	"sett/contract/env"
@@ -67,22 +69,72 @@ func ModelKey(at *instance.Locator, m config.Model, configFile string) (string, 
 	switch {
 	case m.KeyEnv != "":
 		value, set := at.Lookup(m.KeyEnv)
-		if key, from = strings.TrimSpace(value), "the variable "+m.KeyEnv; !set || key == "" {
-			return "", role.Fail(role.Usage, fmt.Errorf("models.%s has no key: %s is not set", m.Name, m.KeyEnv), "export %s=… before sett up", m.KeyEnv)
+		if key, from = alone(value), "the variable "+m.KeyEnv; key == "" {
+			state := "is not set"
+			if set {
+				state = "is empty"
+			}
+			return "", role.Fail(role.Usage, fmt.Errorf("models.%s has no key: %s %s", m.Name, m.KeyEnv, state), "export %s=… before sett up", m.KeyEnv)
 		}
 	case m.KeyFile != "":
 		text, err := readNamed(at, HostPath(at, configFile, m.KeyFile), mostKey)
 		if err != nil {
 			return "", role.Fail(role.Usage, fmt.Errorf("models.%s: read its key in %s: %w", m.Name, role.Clean(m.KeyFile), err), "api_key_file in %s names a file with the key alone", instance.ConfigName)
 		}
-		if key, from = strings.TrimSpace(string(text)), "the file "+m.KeyFile; key == "" {
+		if key, from = alone(string(text)), "the file "+m.KeyFile; key == "" {
 			return "", role.Fail(role.Usage, fmt.Errorf("models.%s has no key: %s is empty", m.Name, from), "write the key into it, and nothing else")
 		}
 	}
-	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-		return "", role.Fail(role.Usage, fmt.Errorf("models.%s: the key in %s has a space or a line's end within it", m.Name, role.Clean(from)), "it holds the key alone, and nothing else")
+	if odd, do := oddKey(key); odd != "" {
+		return "", role.Fail(role.Usage, fmt.Errorf("models.%s: the key in %s %s", m.Name, role.Clean(from), odd), "%s", do)
 	}
 	return key, nil
+}
+
+// alone is a text without the byte order mark that editors of Windows begin a file with, and without space around it.
+func alone(text string) string { return strings.TrimSpace(strings.TrimPrefix(text, "\ufeff")) }
+
+// oddKey says why a text is no key, and the remedy; empty: it may be one. A provider reads headers as another encoding than
+// Sett writes, and so would tell of a key with characters outside ASCII in a form that nothing masks.
+func oddKey(key string) (odd, do string) {
+	const itAlone = "it holds the key alone, without quotation marks, and nothing else"
+	if strings.HasPrefix(key, "\xff\xfe") || strings.HasPrefix(key, "\xfe\xff") {
+		return "is written in UTF-16", "save the file as UTF-8 or as plain text"
+	}
+	n := 0
+	for i, r := range key {
+		n++
+		if r > ' ' && r < 0x7f {
+			continue
+		}
+		return fmt.Sprintf("has %s as character %d", nameOf(r, key[i]), n), itAlone
+	}
+	if first := key[:min(len(key), 1)]; first != "" && strings.Contains("\"'`", first) && len(key) > 1 && strings.HasSuffix(key, first) {
+		return "is within quotation marks (" + first + ")", itAlone
+	}
+	return "", ""
+}
+
+// nameOf names a character that no key has. At the place of bytes that are no UTF-8 it names the first one.
+func nameOf(r rune, first byte) string {
+	code := fmt.Sprintf("U+%04X", r)
+	switch {
+	case r == utf8.RuneError && first != "\ufffd"[0]:
+		return fmt.Sprintf("the byte 0x%02X", first)
+	case r == ' ':
+		return "a space"
+	case r == '\t':
+		return "a tab"
+	case r == '\r', r == '\n':
+		return "the end of a line"
+	case r < ' ', r == 0x7f:
+		return "the control character " + code
+	case unicode.Is(unicode.Quotation_Mark, r):
+		return "the quotation mark " + string(r) + " (" + code + ")"
+	case !unicode.IsPrint(r):
+		return "the invisible character " + code
+	}
+	return "the character " + code + ", which is not ASCII,"
 }
 
 // readNamed reads a file that sett.yml names. In the workspace, no link leads out of it; a
@@ -135,7 +187,14 @@ func modelHeaders(at *instance.Locator, m config.Model) (map[string]string, erro
 		if len(unset) > 0 {
 			return nil, role.Fail(role.Usage, fmt.Errorf("models.%s.headers.%s: a variable of this machine is not set", m.Name, h.Name), "export it, or give it a default in %s", instance.ConfigName)
 		}
-		_, out[h.Name], _ = strings.Cut(values[0], "=")
+		_, value, _ := strings.Cut(values[0], "=")
+		value = alone(value)
+		for i, r := range value {
+			if unicode.IsControl(r) && r != '\t' {
+				return nil, role.Fail(role.Usage, fmt.Errorf("models.%s.headers.%s: its value here has %s, which no header may have", m.Name, h.Name, nameOf(r, value[i])), "export its variable without it")
+			}
+		}
+		out[h.Name] = value
 	}
 	return out, nil
 }
