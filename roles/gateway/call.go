@@ -35,8 +35,11 @@ type call struct {
 	settled   bool
 	kept      bool // the answer comes from an earlier attempt, which paid for it
 
+	tries    int       // requests to the provider
+	asked    time.Time // the first of them
 	used     counted
-	lost     model.Usage // of attempts that ended without an answer
+	lost     model.Usage // of attempts whose answer broke off
+	dropped  model.Usage // of attempts whose answer did not begin, though they were sent
 	answered bool        // the model said something
 	unknown  bool        // the model may have said all that it was allowed to
 	text     int64       // bytes of its text

@@ -61,7 +61,7 @@ func faults() []fault {
 		{name: "context overflow", steps: one(modeltest.ContextOverflow), status: 400, asked: 1, usage: none, body: "too long"},
 		{name: "408 once", steps: one(modeltest.TimedOut), status: 200, asked: 2, usage: known, retry: true},
 		{name: "429 once", steps: one(modeltest.TooFast), status: 200, asked: 2, usage: known, retry: true},
-		{name: "429 always", steps: four(modeltest.TooFast), status: 429, asked: 4, usage: none, body: "too many", reason: "status 429"},
+		{name: "429 always", steps: four(modeltest.TooFast), status: 429, asked: 4, usage: none, body: "too many requests (after 4 tries in ", reason: "status 429 (after 4 tries in "},
 		{name: "429 with a Retry-After", steps: []modeltest.Step{after(modeltest.TooFast, "Retry-After", "0.2"), ok}, status: 200, asked: 2, usage: known, retry: true},
 		{name: "429 with retry-after-ms", steps: []modeltest.Step{after(modeltest.TooFast, "Retry-After-Ms", "200"), ok}, status: 200, asked: 2, usage: known, retry: true},
 		{name: "429 with a huge Retry-After", steps: []modeltest.Step{after(modeltest.TooFast, "Retry-After", "86400"), ok}, status: 429, asked: 1, usage: none,
@@ -76,22 +76,24 @@ func faults() []fault {
 		{name: "500 always", steps: four(modeltest.ServerError), status: 500, asked: 4, usage: none},
 		{name: "503 always", steps: four(modeltest.Unavailable), a: stream, status: 503, asked: 4, usage: none},
 		{name: "529 always", steps: four(modeltest.Overloaded), a: ask{api: model.Messages}, status: 529, asked: 4, usage: none, body: "overloaded_error"},
-		{name: "502 of a proxy", steps: four(modeltest.ErrorHTML), status: 502, asked: 4, usage: none, body: "<html>"},
+		{name: "502 of a proxy", steps: four(modeltest.ErrorHTML), status: 502, asked: 4, usage: none, body: "s: <!DOCTYPE html>", reason: "status 502 (after 4 tries in "},
+		{name: "529, and a huge wait", steps: []modeltest.Step{broken(modeltest.Overloaded), after(modeltest.Overloaded, "Retry-After", "86400")}, a: ask{api: model.Messages}, status: 529, asked: 2, usage: none,
+			body: `waits at most 3.0s: Overloaded (after 2 tries in `, reason: "(after 2 tries in "},
 		{name: "error event", steps: one(modeltest.StreamError), a: stream, status: 200, asked: 1, usage: estimated, body: "Overloaded ****", reason: "Overloaded", retry: true},
 		{name: "error event of messages", steps: one(modeltest.StreamError), a: ask{api: model.Messages, stream: true}, status: 200, asked: 1, usage: estimated, reason: "Overloaded", retry: true},
 		{name: "error event of responses", steps: one(modeltest.StreamError), a: ask{api: model.Responses, stream: true}, status: 200, asked: 1, usage: estimated, reason: "Overloaded", retry: true},
-		{name: "reset once", steps: one(modeltest.Reset), status: 200, asked: 2, usage: known, retry: true},
-		{name: "reset always", steps: four(modeltest.Reset), status: 502, asked: 4, usage: estimated, why: line.Provider},
-		{name: "cut in headers", steps: one(modeltest.CutHeaders), status: 200, asked: 2, usage: known, retry: true},
+		{name: "reset once", steps: one(modeltest.Reset), status: 200, asked: 2, usage: estimated, retry: true},
+		{name: "reset always", steps: four(modeltest.Reset), status: 502, asked: 4, usage: estimated, why: line.Provider, body: "(after 4 tries in ", reason: "(after 4 tries in "},
+		{name: "cut in headers", steps: one(modeltest.CutHeaders), status: 200, asked: 2, usage: estimated, retry: true},
 		{name: "cut in the body", steps: one(modeltest.CutBody), status: 200, asked: 2, usage: estimated, retry: true},
 		{name: "always cut in the body", steps: four(modeltest.CutBody), status: 502, asked: 4, usage: estimated, why: line.Provider, reason: "ends early"},
 		{name: "cut in a chunk", steps: one(modeltest.CutChunk), status: 200, asked: 2, usage: estimated, retry: true},
 		{name: "stream cut in the body", steps: one(modeltest.CutBody), a: stream, status: 200, cut: true, asked: 1, usage: estimated, reason: "cut", retry: true},
 		{name: "stream cut in a chunk", steps: one(modeltest.CutChunk), a: ask{api: model.Messages, stream: true}, status: 200, cut: true, asked: 1, usage: estimated, reason: "cut", retry: true},
 		{name: "stream that stops too early", steps: one(modeltest.CutStream), a: stream, status: 200, asked: 1, usage: estimated, reason: "without its last event", retry: true},
-		{name: "silence before headers", steps: one(modeltest.SilentHeaders), status: 504, asked: 1, usage: estimated, why: line.Provider, moreModel: quick},
-		{name: "silence before the headers of a stream", steps: one(modeltest.SilentHeaders), a: stream, status: 504, asked: 1, usage: estimated, why: line.Provider, moreModel: quick},
-		{name: "silence in the stream", steps: one(modeltest.SilentStream), a: stream, status: 200, cut: true, asked: 1, usage: estimated, reason: "silent", moreModel: quick, retry: true},
+		{name: "silence before headers", steps: one(modeltest.SilentHeaders), status: 504, asked: 1, usage: estimated, why: line.Provider, body: "no answer in time: it did not begin within 150ms; timeout: {headers: …} of models.smart", moreModel: quick},
+		{name: "silence before the headers of a stream", steps: one(modeltest.SilentHeaders), a: stream, status: 504, asked: 1, usage: estimated, why: line.Provider, body: "no answer in time: it did not begin within 150ms; timeout: {headers: …} of models.smart", moreModel: quick},
+		{name: "silence in the stream", steps: one(modeltest.SilentStream), a: stream, status: 200, cut: true, asked: 1, usage: estimated, reason: "silent for too long: nothing came for 150ms; timeout: {idle: …} of models.smart", moreModel: quick, retry: true},
 		{name: "silence in the body", steps: one(modeltest.SilentStream), status: 504, asked: 1, usage: estimated, why: line.Provider, reason: "silent", moreModel: quick},
 		{name: "HTML", steps: one(modeltest.HTML), status: 502, asked: 1, usage: none, why: line.Provider, reason: "page for people"},
 		{name: "truncated JSON", steps: one(modeltest.TruncatedJSON), status: 200, asked: 1, usage: estimated, reason: "no JSON", retry: true},
@@ -205,6 +207,76 @@ func TestProviderAway(t *testing.T) {
 	if got := p.ask(ask{}); got.status != http.StatusOK {
 		t.Errorf("got %v", got)
 	}
+}
+
+// TestLostRequests: each request that the provider got and dropped counts, as the model may have worked on each.
+func TestLostRequests(t *testing.T) {
+	for _, f := range []modeltest.Fault{modeltest.Reset, modeltest.CutHeaders} {
+		inputs := map[int]int64{}
+		for _, n := range []int{1, 4} {
+			p := newPlace(t, func(g *env.Gateway) {
+				retries := n - 1
+				g.Models[0].Retries = &retries
+			}, broken(f), broken(f), broken(f), broken(f))
+			p.ask(ask{})
+			inputs[n] = p.only().Input
+		}
+		if inputs[1] == 0 || inputs[4] != 4*inputs[1] {
+			t.Errorf("%v: %d tokens for 4 tries, %d for one", f, inputs[4], inputs[1])
+		}
+	}
+}
+
+// TestPauses: a minute of overload is survived, and no fault of a shorter kind holds a call up for as long.
+func TestPauses(t *testing.T) {
+	sum := func(ctx context.Context, g *got, asks time.Duration) (all time.Duration) {
+		c := &call{s: &server{pace: usualPace()}}
+		for c.tries = 1; c.tries <= usualRetries; c.tries++ {
+			all += c.pause(ctx, g, asks)
+		}
+		return all
+	}
+	for status, least := range map[int]time.Duration{429: 54 * time.Second, 503: 54 * time.Second, 529: 54 * time.Second, 500: 10 * time.Second, 502: 10 * time.Second, 504: 10 * time.Second, 0: 10 * time.Second} {
+		g := &got{status: status}
+		if status == 0 {
+			g = nil
+		}
+		if all := sum(t.Context(), g, 0); all < least || all > least*5/4+5*time.Second {
+			t.Errorf("%d: the pauses are %s", status, all)
+		}
+	}
+	if all := sum(t.Context(), &got{status: 429}, time.Second); all < 14*time.Second || all > 20*time.Second {
+		t.Errorf("after waits that were asked for: %s", all)
+	}
+	limited, end := context.WithTimeout(t.Context(), time.Minute)
+	defer end()
+	if all := sum(limited, &got{status: 529}, 0); all > 46*time.Second {
+		t.Errorf("a bid has a minute, and waits for %s", all)
+	}
+}
+
+// TestOverloadIsWaitedFor: the pauses of an overload are those that the provider sees, and end with the client.
+func TestOverloadIsWaitedFor(t *testing.T) {
+	for _, f := range []modeltest.Fault{modeltest.TooFast, modeltest.Unavailable, modeltest.Overloaded} {
+		p := newPlace(t, nil, broken(f), broken(f), modeltest.Text("fine"))
+		p.server.pace.busy, p.server.pace.longest = 40*time.Millisecond, time.Second
+		began := time.Now()
+		if got := p.ask(ask{}); got.status != http.StatusOK || time.Since(began) < 150*time.Millisecond {
+			t.Errorf("%v: %v after %s", f, got, time.Since(began))
+		}
+	}
+	p := newPlace(t, nil, broken(modeltest.Overloaded))
+	p.server.pace.busy, p.server.pace.longest = time.Hour, time.Hour
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		p.askIn(ctx, ask{})
+	}()
+	p.log.await(t, "request repeated")
+	cancel()
+	<-ended
+	p.checkAccount(fault{usage: none, reason: "client went away"})
 }
 
 // TestClientGoesAway: the provider's call is cancelled, and what it used is settled.

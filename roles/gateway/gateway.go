@@ -77,7 +77,8 @@ type board struct {
 
 // pace is the timing of a gateway. Tests that cannot wait pass their own.
 type pace struct {
-	pause    time.Duration // before the first repetition; doubled before each one after it
+	pause    time.Duration // before the first repetition; it grows before each one after it
+	busy     time.Duration // the same, where the provider says that it has too much to do
 	longest  time.Duration // of those pauses
 	patience time.Duration // the longest Retry-After that is waited for
 	budget   time.Duration // a call waits so long for others to leave room
@@ -91,7 +92,7 @@ type pace struct {
 
 func usualPace() pace {
 	return pace{
-		pause: 500 * time.Millisecond, longest: 30 * time.Second, patience: time.Minute, budget: 10 * time.Minute, poll: time.Second, settle: 10 * time.Second,
+		pause: 750 * time.Millisecond, busy: 3 * time.Second, longest: 45 * time.Second, patience: time.Minute, budget: 10 * time.Minute, poll: time.Second, settle: 10 * time.Second,
 		header: 10 * time.Minute, idle: 5 * time.Minute, body: time.Minute, bid: time.Minute,
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"mime"
 	"net/http"
 	"net/url"
@@ -49,33 +48,60 @@ func (c *call) obtain(ctx context.Context, cancel context.CancelCauseFunc) (*got
 		return nil, http.StatusBadRequest, &why
 	}
 	pieces := splice(c.q.body, edits)
-	for attempt := 0; ; attempt++ {
+	c.asked = c.s.now()
+	for {
+		c.tries++
 		g, err := c.once(ctx, cancel, pieces)
-		wait, again := c.again(g, err)
-		if pause := c.s.backOff(attempt); again && attempt < c.up.retries && wait <= c.s.pace.patience && !late(ctx, max(pause, wait)) {
+		asks, again := c.again(g, err)
+		pause := c.pause(ctx, g, asks)
+		if again && c.tries <= c.up.retries && asks <= c.s.pace.patience && !late(ctx, pause) {
 			g.close()
 			c.s.metrics.retries.WithLabelValues(c.up.Name).Inc()
-			c.s.log.Info("request repeated", "model", c.up.Name, "claim", c.id.Claim, "agent", c.id.Agent, "status", g.statusOrZero(), "error", c.s.mask.error(err), "wait", max(pause, wait))
-			if !sleep(ctx, max(pause, wait)) {
+			c.s.log.Info("request repeated", "model", c.up.Name, "claim", c.id.Claim, "agent", c.id.Agent, "status", g.statusOrZero(), "error", c.s.mask.error(err), "wait", pause)
+			if !sleep(ctx, pause) {
 				return c.between(ctx, g, err)
 			}
-			if c.text > 0 { // the model said something, which is lost
-				c.lost = c.lost.Add(model.Usage{Input: c.input, Output: min((c.text+2)/3, c.output)})
-				c.text = 0
-			}
+			c.lose(err)
 			continue
 		}
 		if again {
-			c.unrepeated = c.tooLong(ctx, wait)
+			c.unrepeated = c.tooLong(ctx, asks)
 		}
-		if c.unrepeated != "" && !g.explain(c.unrepeated) {
-			c.status = g.status
-			g.close()
-			why := refusal(line.Provider, "model %s answers %d: %s", c.up.Name, g.status, c.unrepeated)
-			return nil, g.status, &why
+		if g.explain(c.explained) || c.unrepeated == "" {
+			return c.lastWord(ctx, g, err)
 		}
-		return c.lastWord(ctx, g, err)
+		c.status = g.status
+		g.close()
+		why := refusal(line.Provider, "model %s answers %d: %s%s", c.up.Name, g.status, c.unrepeated, c.tried())
+		return nil, g.status, &why
 	}
+}
+
+// lose counts an attempt that has no answer, though the provider had the request: the model may have worked on it.
+func (c *call) lose(err error) {
+	switch {
+	case c.text > 0:
+		c.lost = c.lost.Add(model.Usage{Input: c.input, Output: min((c.text+2)/3, c.output)})
+	case err != nil && !isRefused(err):
+		c.dropped = c.dropped.Add(model.Usage{Input: c.input})
+	}
+	c.text = 0
+}
+
+// tried says how often the provider was asked, after a sentence; empty: once.
+func (c *call) tried() string {
+	if c.tries < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" (after %d tries in %s)", c.tries, words.Span(c.s.now().Sub(c.asked)))
+}
+
+// explained is the message of a provider's error, with the reason that it was the last one, and the number of tries.
+func (c *call) explained(message string) string {
+	if c.unrepeated != "" {
+		message = c.unrepeated + ": " + message
+	}
+	return message + c.tried()
 }
 
 // tooLong says that the provider asks for a longer wait than there is; empty: it does not.
@@ -90,37 +116,50 @@ func (c *call) tooLong(ctx context.Context, wait time.Duration) string {
 	return ""
 }
 
-// explain puts a reason before the message of an error, whose other fields stay: of an answer, that is
-// what tools show. It returns false where the answer is no such error.
-func (g *got) explain(reason string) bool {
-	at, err := fields(g.head, "error")
-	if err != nil {
+// explain changes the message of an error, whose other fields stay: of an answer, that is what tools show. It returns
+// false where the answer is no such error.
+func (g *got) explain(change func(message string) string) bool {
+	if g == nil || g.status < 300 {
 		return false
 	}
-	said := at["error"]
-	if inner, err := fields(said.in(g.head), "message"); err == nil {
-		from := said.from
-		said = inner["message"]
-		said.from, said.to = said.from+from, said.to+from
+	said, ok := g.message()
+	if !ok {
+		return false
 	}
 	var message string
 	if json.Unmarshal(said.in(g.head), &message) != nil {
 		return false
 	}
-	g.head = slices.Concat(g.head[:said.from], encodeJSON(reason+": "+message), g.head[said.to:])
+	if changed := change(message); changed != message {
+		g.head = slices.Concat(g.head[:said.from], encodeJSON(changed), g.head[said.to:])
+	}
 	return true
+}
+
+// message is the place of an error's message, in the forms that providers and servers have for it.
+func (g *got) message() (span, bool) {
+	at, err := fields(g.head, "error", "message", "detail")
+	if err != nil {
+		return span{}, false
+	}
+	for _, name := range []string{"error", "message", "detail"} {
+		said, ok := at[name]
+		if !ok {
+			continue
+		}
+		inner, err := fields(said.in(g.head), "message")
+		if in, has := inner["message"]; err == nil && has {
+			return span{said.from + in.from, said.from + in.to}, true
+		}
+		return said, true
+	}
+	return span{}, false
 }
 
 // late says whether the context ends within that time.
 func late(ctx context.Context, d time.Duration) bool {
 	end, ok := ctx.Deadline()
 	return ok && time.Until(end) < d
-}
-
-// backOff is the pause before the next attempt: twice the last one, with jitter.
-func (s *server) backOff(attempt int) time.Duration {
-	d := min(s.pace.pause<<min(attempt, 16), s.pace.longest)
-	return d/2 + rand.N(d/2+1)
 }
 
 func sleep(ctx context.Context, d time.Duration) bool {
@@ -150,7 +189,9 @@ func (c *call) once(ctx context.Context, cancel context.CancelCauseFunc, pieces 
 	}
 	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
 	g := &got{status: answer.StatusCode, header: answer.Header, stream: kind == "text/event-stream" && answer.StatusCode < 300}
-	rest := &idleReader{ReadCloser: answer.Body, most: c.up.idle, silent: func() { cancel(errIdle) }}
+	rest := &idleReader{ReadCloser: answer.Body, most: c.up.idle, silent: func() {
+		cancel(fmt.Errorf("%w: nothing came for %s; timeout: {idle: …} of models.%s allows more", errIdle, words.Span(c.up.idle), c.up.Name))
+	}}
 	if g.stream {
 		g.rest = rest
 		return g, nil
@@ -246,7 +287,7 @@ func outOfMoney(body []byte) bool {
 // refuse is the end of a call without an answer of its provider.
 func (c *call) refuse(status int, format string, args ...any) (*got, int, *line.Refusal) {
 	why := refusal(line.Provider, "model %s: "+format, append([]any{c.up.Name}, args...)...)
-	why.Message = c.s.mask.text(why.Message)
+	why.Message = c.s.mask.text(why.Message) + c.tried()
 	return nil, status, &why
 }
 
@@ -275,13 +316,16 @@ func (c *call) lastWord(ctx context.Context, g *got, err error) (*got, int, *lin
 	if err != nil {
 		cause := context.Cause(ctx)
 		c.answered = !isRefused(err)
+		if isLasting(err) { // of a handshake; a connection that was cut before failed at the same place
+			c.dropped = model.Usage{}
+		}
 		silent := isTimeout(err) || cause != nil // the model may have worked all the time
 		c.unknown = c.answered && silent && !c.q.stream
 		switch {
 		case cause != nil:
 			return c.ended(ctx)
 		case isTimeout(err):
-			return refuse(http.StatusGatewayTimeout, "no answer in time: %s", c.s.mask.error(err))
+			return refuse(http.StatusGatewayTimeout, "no answer in time: %s", c.overdue(err))
 		}
 		return refuse(http.StatusBadGateway, "the provider is out of reach: %s", c.s.mask.error(err))
 	}
@@ -302,7 +346,24 @@ func (c *call) lastWord(ctx context.Context, g *got, err error) (*got, int, *lin
 		return refuse(http.StatusBadGateway, "the provider compressed its answer, which was not asked for")
 	}
 	c.answered = g.status < 300
+	g.preface(strings.Trim(c.tried(), " ()"))
 	return g, 0, nil
+}
+
+// preface puts words before the text of an error that is no JSON, as a page of a proxy is.
+func (g *got) preface(words string) {
+	if g.status >= 300 && words != "" && !json.Valid(g.head) {
+		g.head = slices.Concat([]byte(words+": "), g.head)
+	}
+}
+
+// overdue says in the words of sett.yml that a time was over.
+func (c *call) overdue(err error) string {
+	const ofHeaders = "timeout awaiting response headers" // of net/http, by HTTP/1 and HTTP/2, which export no such error
+	if isRefused(err) || !strings.Contains(err.Error(), ofHeaders) {
+		return c.s.mask.error(err)
+	}
+	return fmt.Sprintf("it did not begin within %s; timeout: {headers: …} of models.%s allows more", words.Span(c.up.headers), c.up.Name)
 }
 
 // idleReader gives up an answer without any news for a time.

@@ -105,7 +105,7 @@ func (c *call) passWhole(g *got) {
 		}
 	} else {
 		c.whole = true
-		c.reason = "status " + strconv.Itoa(g.status) + words.Because(c.unrepeated)
+		c.reason = "status " + strconv.Itoa(g.status) + c.tried() + words.Because(c.unrepeated)
 	}
 	c.settleBid()
 	c.w.Header().Set("Content-Length", strconv.Itoa(len(g.head)))

@@ -62,7 +62,7 @@ func (p *place) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func quickPace() pace {
 	p := usualPace()
-	p.pause, p.longest, p.patience, p.budget, p.poll = time.Millisecond, 4*time.Millisecond, 3*time.Second, 20*time.Second, 10*time.Millisecond
+	p.pause, p.busy, p.longest, p.patience, p.budget, p.poll = time.Millisecond, 2*time.Millisecond, 4*time.Millisecond, 3*time.Second, 20*time.Second, 10*time.Millisecond
 	return p
 }
 
@@ -106,17 +106,29 @@ func (p *place) start(change func(*env.Gateway)) {
 
 // lockedBuffer is a log that several may write.
 type lockedBuffer struct {
-	lock chan struct{}
+	lock sync.Mutex
 	bytes.Buffer
 }
 
 func (b *lockedBuffer) Write(p []byte) (int, error) {
-	if b.lock == nil {
-		b.lock = make(chan struct{}, 1)
-	}
-	b.lock <- struct{}{}
-	defer func() { <-b.lock }()
+	b.lock.Lock()
+	defer b.lock.Unlock()
 	return b.Buffer.Write(p)
+}
+
+// await waits until the log has the text.
+func (b *lockedBuffer) await(t *testing.T, text string) {
+	t.Helper()
+	has := func() bool {
+		b.lock.Lock()
+		defer b.lock.Unlock()
+		return strings.Contains(b.String(), text)
+	}
+	for late := time.Now().Add(5 * time.Minute); !has(); time.Sleep(time.Millisecond) {
+		if time.Now().After(late) {
+			t.Fatalf("the log has no %q", text)
+		}
+	}
 }
 
 // ask is a request of a client.

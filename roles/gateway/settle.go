@@ -53,11 +53,12 @@ func (c *call) settle() {
 
 // usage is the use of the call; estimated where the provider did not say.
 func (c *call) usage() (u model.Usage, estimated bool) {
+	lost := c.lost.Add(c.dropped)
 	switch {
 	case c.kept, c.q.free, !c.answered:
-		return c.lost, c.lost.Tokens() > 0
+		return lost, lost.Tokens() > 0
 	case c.unknown:
-		return c.lost.Add(model.Usage{Input: c.input, Output: c.output}), true
+		return lost.Add(model.Usage{Input: c.input, Output: c.output}), true
 	}
 	u = c.used.Usage
 	said := u.Tokens() > 0
@@ -67,7 +68,7 @@ func (c *call) usage() (u model.Usage, estimated bool) {
 	if !said || !c.used.output {
 		u.Output, estimated = max(u.Output, min((c.text+2)/3, c.output)), true
 	}
-	return c.lost.Add(u), estimated || c.lost.Tokens() > 0
+	return lost.Add(u), estimated || lost.Tokens() > 0
 }
 
 // settle has the blackboard settle a call. Without the blackboard it goes on in the

@@ -26,7 +26,8 @@ type upstream struct {
 	client  *http.Client
 	slots   chan struct{}
 	retries int
-	idle    time.Duration
+	headers time.Duration // until an answer's headers
+	idle    time.Duration // between two parts of an answer
 	ignore  []*regexp.Regexp
 	record  *tape // nil: nothing is recorded
 	replay  *tape // nil: the provider is asked
@@ -39,7 +40,7 @@ const (
 )
 
 func newUpstream(m env.Model, key string, proxy *url.URL, p pace) (*upstream, error) {
-	u := &upstream{Model: m, key: key, retries: usualRetries, idle: cmp.Or(m.Idle, p.idle), slots: make(chan struct{}, cmp.Or(m.Concurrency, usualConcurrency))}
+	u := &upstream{Model: m, key: key, retries: usualRetries, headers: cmp.Or(m.Timeout, p.header), idle: cmp.Or(m.Idle, p.idle), slots: make(chan struct{}, cmp.Or(m.Concurrency, usualConcurrency))}
 	if m.Retries != nil {
 		u.retries = *m.Retries
 	}
@@ -74,7 +75,7 @@ func newUpstream(m env.Model, key string, proxy *url.URL, p pace) (*upstream, er
 	u.way = provider.Way{Proxy: proxy, Trusted: trusted}
 	u.client = u.way.Client()
 	t := u.client.Transport.(*http.Transport)
-	t.ResponseHeaderTimeout, t.MaxResponseHeaderBytes, t.IdleConnTimeout, t.MaxIdleConnsPerHost = cmp.Or(m.Timeout, p.header), mostAnswerHeader, time.Minute, 64
+	t.ResponseHeaderTimeout, t.MaxResponseHeaderBytes, t.IdleConnTimeout, t.MaxIdleConnsPerHost = u.headers, mostAnswerHeader, time.Minute, 64
 	return u, nil
 }
 
