@@ -29,6 +29,7 @@ func (c Call) Bid() bool { return c.Attempt == 0 }
 // until the call is settled.
 type Reservation struct {
 	Tokens int64
+	Output int64 // of the tokens, those of the answer; of a sum and of a call that an older sett reserved: 0
 	Cost   model.Money
 	Try    string // of the call: a repeated move has the same one; the same call, made anew, has another
 }
@@ -123,7 +124,19 @@ func (e Exceeded) String() string {
 	if e.Limit == "1" { // call, token
 		unit = strings.TrimSuffix(unit, "s")
 	}
-	return fmt.Sprintf("the %s's budget of %s %s is used up (%s)", e.Of, e.Limit, unit, e.Used)
+	return fmt.Sprintf("the %s's budget of %s %s%s (%s)", e.Of, e.Limit, unit, usedUp, e.Used)
+}
+
+// noRoom begins the part of NoRoom that is about the call, and usedUp that of String about the use.
+const (
+	usedUp = " is used up"
+	noRoom = " has no room for this call"
+)
+
+// NoRoom is the sentence about a budget that is not used up, for a call that may take more than is left: that much, as a
+// person writes it.
+func (e Exceeded) NoRoom(want string) string {
+	return fmt.Sprintf("the %s's budget of %s %s%s: %s of it is used, and the call may take up to %s", e.Of, e.Limit, e.Unit, noRoom, e.Used, want)
 }
 
 // Over is the sentence about a budget of which more was used than it had: what calls side by side take is known
@@ -145,10 +158,12 @@ func ParseOver(text string) *Exceeded {
 
 // SameBudget says whether two such sentences are about the same limit of the same budget.
 func SameBudget(a, b string) bool {
-	const used = " is used up"
-	a, _, _ = strings.Cut(a, used)
-	b, _, _ = strings.Cut(b, used)
-	return a == b
+	budget := func(sentence string) string {
+		sentence, _, _ = strings.Cut(sentence, usedUp)
+		sentence, _, _ = strings.Cut(sentence, noRoom)
+		return sentence
+	}
+	return budget(a) == budget(b)
 }
 
 // Exceeds says whether such a sentence is about a limit that a goal's budget has.

@@ -160,3 +160,15 @@ func TestPersonOf(t *testing.T) {
 		}
 	}
 }
+
+// A sentence about a budget names its limit, used up or not.
+func TestSameBudget(t *testing.T) {
+	a := Exceeded{Of: BudgetOfGoal, Unit: "tokens", Limit: "100", Used: "90"}
+	b := a
+	b.Limit = "200"
+	for _, s := range []string{a.String(), a.NoRoom("20")} {
+		if !SameBudget(s, a.String()) || SameBudget(s, b.NoRoom("20")) || SameBudget(b.String(), s) {
+			t.Errorf("%s", s)
+		}
+	}
+}

@@ -20,7 +20,7 @@ type Calls struct{ c *store.Conn }
 // grant. It may be repeated with the same call.
 func (b Calls) Reserve(ctx context.Context, q blackboard.Call, want blackboard.Reservation, budgets blackboard.Budgets) (blackboard.Room, error) {
 	args := []string{q.ID, q.Claim, q.Agent, strconv.Itoa(q.Attempt), q.Holder, q.Model, q.Request, digits(want.Tokens), digits(int64(want.Cost))}
-	args = append(append(append(args, bounds(budgets.Goal)...), bounds(budgets.Grant)...), want.Try)
+	args = append(append(append(args, bounds(budgets.Goal)...), bounds(budgets.Grant)...), want.Try, digits(want.Output))
 	r, err := b.c.Do(ctx, "reserve_call", args...)
 	if err != nil {
 		return blackboard.Room{}, fmt.Errorf("reserve call %s: %w", q.ID, err)
@@ -62,7 +62,7 @@ func (b Calls) Pending(ctx context.Context) ([]blackboard.PendingCall, error) {
 	calls := make([]blackboard.PendingCall, 0, len(all))
 	for id, text := range all {
 		var p struct {
-			Workflow, Claim, Agent, Attempt, Holder, Model, Request, Tokens, Cost, Since string
+			Workflow, Claim, Agent, Attempt, Holder, Model, Request, Tokens, Output, Cost, Since string
 		}
 		if err := json.Unmarshal([]byte(text), &p); err != nil {
 			return nil, fmt.Errorf("read call %s: %w: %w", id, err, blackboard.ErrCorrupt)
@@ -74,7 +74,7 @@ func (b Calls) Pending(ctx context.Context) ([]blackboard.PendingCall, error) {
 		calls = append(calls, blackboard.PendingCall{
 			Call: blackboard.Call{ID: id, Claim: p.Claim, Agent: p.Agent, Attempt: int(number(p.Attempt)), Holder: p.Holder, Model: p.Model, Request: p.Request},
 
-			Workflow: p.Workflow, Reservation: blackboard.Reservation{Tokens: number(p.Tokens), Cost: model.Money(number(p.Cost))}, Since: since,
+			Workflow: p.Workflow, Reservation: blackboard.Reservation{Tokens: number(p.Tokens), Output: number(p.Output), Cost: model.Money(number(p.Cost))}, Since: since,
 		})
 	}
 	slices.SortFunc(calls, func(a, b blackboard.PendingCall) int {

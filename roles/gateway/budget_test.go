@@ -82,6 +82,13 @@ func TestBudgetEnds(t *testing.T) {
 	if s := p.spent(); s.Calls != 1 || s.Tokens != 2100 || s.Held.Tokens != 0 {
 		t.Errorf("account %+v", s)
 	}
+	if want := "the goal's budget of 3000 tokens has no room for this call: 2100 of it is used, and the call may take up to "; !strings.HasPrefix(why.Message, want) || !strings.Contains(why.Message, "; a max_output of at most 789 fits") {
+		t.Errorf("%s", why.Message)
+	}
+	got = p.ask(ask{body: `{"messages":[{"role":"user","content":"` + strings.Repeat("long ", 9000) + `"}]}`})
+	if why, _ = line.ReadRefusal(got.header); !strings.HasSuffix(why.Message, " for its input alone") || strings.Contains(why.Message, "used up") {
+		t.Errorf("%s", why.Message)
+	}
 	// A small one still fits.
 	if got := p.ask(ask{more: `"max_tokens":500,`}); got.status != http.StatusOK {
 		t.Error(got)
@@ -194,13 +201,13 @@ func TestEstimateLearns(t *testing.T) {
 func TestInherit(t *testing.T) {
 	p := newPlace(t, nil)
 	q := blackboard.Call{ID: boardtest.NewID(), Claim: p.claim, Agent: "coder", Attempt: 1, Holder: holder, Model: "smart", Request: "r"}
-	if _, err := p.board.Moves.Calls.Reserve(t.Context(), q, blackboard.Reservation{Tokens: 700, Cost: model.Unit}, blackboard.Budgets{}); err != nil {
+	if _, err := p.board.Moves.Calls.Reserve(t.Context(), q, blackboard.Reservation{Tokens: 700, Output: 400, Cost: model.Unit}, blackboard.Budgets{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.server.inherit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if s := p.only(); s.Tokens() != 700 || s.Cost != model.Unit || s.Estimated != 1 || p.spent().Held.Tokens != 0 {
+	if s := p.only(); s.Input != 300 || s.Output != 400 || s.Cost != model.Unit || s.Estimated != 1 || p.spent().Held.Tokens != 0 {
 		t.Errorf("account %+v", p.spent())
 	}
 }

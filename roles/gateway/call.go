@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"hash"
 	"net/http"
 	"time"
@@ -158,7 +159,7 @@ func (c *call) reserve(ctx context.Context) bool {
 		case room.State == blackboard.RoomLess && c.lowerTo(room):
 			continue
 		}
-		status, why := refusedRoom(room)
+		status, why := c.refusedRoom(room)
 		c.s.log.Info("call refused", "reason", why.Message, "claim", c.id.Claim, "agent", c.id.Agent, "model", c.id.Model)
 		c.s.refuse(c.w, c.q.api, status, why)
 		return false
@@ -201,7 +202,7 @@ func (c *call) await(ctx context.Context, settled <-chan struct{}) bool {
 
 // reservation is the most that the call may use.
 func (c *call) reservation() blackboard.Reservation {
-	most := blackboard.Reservation{Tokens: c.input + c.output, Try: c.try}
+	most := blackboard.Reservation{Tokens: c.input + c.output, Output: c.output, Try: c.try}
 	if c.up.Price != nil {
 		most.Cost = c.dearest(c.input, c.output)
 	}
@@ -218,6 +219,16 @@ func (c *call) dearest(input, output int64) model.Money {
 // lowerTo lowers the limit of the output to the rest of a budget. It returns false when
 // that is too little.
 func (c *call) lowerTo(room blackboard.Room) bool {
+	each := c.rest(room)
+	if each < leastOutput || each*c.q.copies >= c.output {
+		return false
+	}
+	c.output, c.lower = each*c.q.copies, each
+	return true
+}
+
+// rest is the limit of the output that fits into a room; 0: the input alone does not.
+func (c *call) rest(room blackboard.Room) int64 {
 	output := c.output
 	if room.Tokens >= 0 {
 		output = min(output, room.Tokens-c.input)
@@ -227,19 +238,14 @@ func (c *call) lowerTo(room blackboard.Room) bool {
 		if perToken := int64(c.up.Price.Output); left > 0 {
 			output = int64(min(float64(output), float64(left)*1e6/float64(perToken)*(1-1e-9)))
 		} else {
-			return false
+			return 0
 		}
 	}
-	each := output / c.q.copies
-	if each < leastOutput || output >= c.output {
-		return false
-	}
-	c.output, c.lower = each*c.q.copies, each
-	return true
+	return max(0, output/c.q.copies)
 }
 
 // refusedRoom is the answer to a call without room.
-func refusedRoom(room blackboard.Room) (int, line.Refusal) {
+func (c *call) refusedRoom(room blackboard.Room) (int, line.Refusal) {
 	switch room.State {
 	case blackboard.RoomPaused:
 		return http.StatusTooManyRequests, refusal(line.Paused, "%s: sett models resume", room.Reason)
@@ -249,6 +255,23 @@ func refusedRoom(room blackboard.Room) (int, line.Refusal) {
 		return http.StatusConflict, refusal(line.Request, "this call has ended, and no answer to it is kept")
 	}
 	why := refusal(line.Budget, "%s", room.Budget)
+	if room.State != blackboard.RoomNone {
+		why.Message = c.tooLarge(room)
+	}
 	why.Budget = &room.Budget
 	return http.StatusTooManyRequests, why
+}
+
+// tooLarge is the sentence about a budget that has room left, but not for this call, with a way on.
+func (c *call) tooLarge(room blackboard.Room) string {
+	want := c.reservation()
+	most, input := want.Tokens, c.input
+	if room.Budget.Unit == "cost" {
+		most, input = int64(want.Cost), int64(c.dearest(c.input, 0))
+	}
+	text := room.Budget.NoRoom(blackboard.BudgetAmount(room.Budget.Unit, most))
+	if each := c.rest(room); each > 0 {
+		return text + fmt.Sprintf("; a max_output of at most %d fits", each)
+	}
+	return text + fmt.Sprintf(", %s for its input alone", blackboard.BudgetAmount(room.Budget.Unit, input))
 }

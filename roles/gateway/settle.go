@@ -200,7 +200,7 @@ func (s *server) sweepOnce(ctx context.Context, before map[string]bool) map[stri
 func (s *server) inherited(p blackboard.PendingCall) blackboard.Settlement {
 	u := s.upstreams[p.Model]
 	return blackboard.Settlement{
-		Usage: model.Usage{Input: p.Tokens}, Cost: p.Cost, Priced: u != nil && u.Price != nil, Estimated: true, Took: max(s.now().Sub(p.Since), 0),
+		Usage: model.Usage{Input: p.Tokens - p.Output, Output: p.Output}, Cost: p.Cost, Priced: u != nil && u.Price != nil, Estimated: true, Took: max(s.now().Sub(p.Since), 0),
 		Reason: "the gateway ended during the call",
 	}
 }

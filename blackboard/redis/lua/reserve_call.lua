@@ -2,7 +2,8 @@
 -- its grant. Nothing is in the ledger until the call is settled.
 -- KEYS[1] the ledger. ARGV: 1 call, 2 claim, 3 agent, 4 attempt of the running grant (0: of a bid that is due),
 -- 5 holder, 6 model, 7 SHA-256 of the request, 8 tokens, 9 cost, 10 to 13 the goal's budget: cost, tokens,
--- calls, microseconds (0: no bound), 14 to 17 the grant's, 18 the try of the call.
+-- calls, microseconds (0: no bound), 14 to 17 the grant's, 18 the try of the call,
+-- 19 of the tokens, those of the answer.
 -- Replies ok again (another try of the call reserved it; else empty) | settled | paused by why | refused why | wait, less or none: tokens left, cost left (negative: no
 -- bound), then of the narrowest budget: whose, unit, limit, used.
 local id, claim, agent, bid = ARGV[1], ARGV[2], ARGV[3], ARGV[4] == '0'
@@ -81,5 +82,5 @@ if g then
   save_grant(claim, agent, g)
 end
 call('HSET', pending_calls_key, id, cjson.encode({ workflow = workflow, claim = claim, agent = agent, attempt = ARGV[4], holder = ARGV[5],
-  model = ARGV[6], request = ARGV[7], tokens = ARGV[8], cost = ARGV[9], since = at, try = ARGV[18] }))
+  model = ARGV[6], request = ARGV[7], tokens = ARGV[8], output = ARGV[19], cost = ARGV[9], since = at, try = ARGV[18] }))
 return { 'ok', '' }

@@ -48,7 +48,7 @@ type Refusal struct {
 type OverBudget struct{ Refusal Refusal }
 
 func (e *OverBudget) Error() string {
-	if e.Refusal.Budget != nil {
+	if e.Refusal.Message == "" && e.Refusal.Budget != nil {
 		return e.Refusal.Budget.String()
 	}
 	return e.Refusal.Message
