@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // MostMoney is the largest amount that sett.yml and people may name: the blackboard
@@ -62,13 +64,14 @@ func isDigits(s string) bool {
 }
 
 // ParseMore reads a person's answer to the question for more of a budget: "more: cost=5",
-// or several limits with spaces or commas between them. The amounts are additions. asked
-// is false where the answer is none of that kind, and err then says nothing.
+// or several limits with spaces or commas between them, also without the colon. The amounts are additions. asked
+// is false where the answer does not begin with that word, and err then says nothing.
 func ParseMore(answer string) (more Budget, asked bool, err error) {
-	rest, asked := cutPrefixFold(strings.TrimSpace(answer), "more:")
-	if !asked {
+	rest, asked := cutPrefixFold(strings.TrimSpace(answer), "more")
+	if next, _ := utf8.DecodeRuneInString(rest); !asked || unicode.IsLetter(next) || unicode.IsDigit(next) {
 		return Budget{}, false, nil
 	}
+	rest = strings.TrimPrefix(strings.TrimLeft(rest, " \t\r\n"), ":")
 	words := strings.FieldsFunc(rest, func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) })
 	if len(words) == 0 {
 		return Budget{}, true, fmt.Errorf("%q names no limit; %s", answer, moreForm)

@@ -34,6 +34,8 @@ func TestParseMore(t *testing.T) {
 	for s, want := range map[string]model.Budget{
 		"more: cost=5":                              {Cost: 5 * model.Unit},
 		" More:tokens=2M\n":                         {Tokens: 2_000_000},
+		"more cost=0.05":                            {Cost: model.Unit / 20},
+		"MORE : calls=2":                            {Calls: 2},
 		"more: calls=10, time=1h30m":                {Calls: 10, Time: 90 * time.Minute},
 		"more: cost=0.5 tokens=1k calls=1 time=10s": {Cost: model.Unit / 2, Tokens: 1000, Calls: 1, Time: 10 * time.Second},
 	} {
@@ -44,12 +46,13 @@ func TestParseMore(t *testing.T) {
 	for s, want := range map[string]string{
 		"more:": "names no limit", "more: money=5": "unknown limit", "more: cost": "no amount of cost", "more: cost=-5": "no amount of cost", "more: cost=0": "no amount of cost",
 		"more: cost=1 cost=2": "twice", "more: time=5": "no amount of time", "more: calls=1.5": "no amount of calls", "more: please": "unknown limit",
+		"more": "names no limit", "more please": "unknown limit", "more, and quickly": "unknown limit", "more=5": "unknown limit",
 	} {
 		if got, asked, err := model.ParseMore(s); !asked || err == nil || !strings.Contains(err.Error(), want) || !got.IsZero() {
 			t.Errorf("%q: %+v %v %v, want %q", s, got, asked, err, want)
 		}
 	}
-	for _, s := range []string{"", "no", "stop", "moreover: cost=5", "I want more: cost=5"} {
+	for _, s := range []string{"", "no", "stop", "moreover: cost=5", "more2 cost=5", "I want more: cost=5"} {
 		if _, asked, err := model.ParseMore(s); asked || err != nil {
 			t.Errorf("%q asks for more: %v", s, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"sett/blackboard"
+	"sett/contract/model"
 	"sett/roles/cli/instance"
 	"sett/roles/cli/status"
 	"sett/roles/role"
@@ -81,8 +82,23 @@ func postAnswer(a *app, b *instance.Board, in *instance.Instance, q blackboard.A
 	if role.IsTerminal(a.Stderr) {
 		done = "answered"
 	}
-	a.Sayf("sett: %s; %s\n", done, goesOn(a, b, in, agent))
+	a.Sayf("sett: %s; %s\n", done, afterAnswer(a, b, in, q, text, agent))
 	return nil
+}
+
+// afterAnswer says what becomes of the agent's work by an answer: one about a budget may end it, or be asked for again.
+func afterAnswer(a *app, b *instance.Board, in *instance.Instance, q blackboard.Artefact, text, agent string) string {
+	if q.Type != blackboard.TypeBudgetExceeded {
+		return goesOn(a, b, in, agent)
+	}
+	_, more, err := model.ParseMore(text)
+	switch {
+	case !more:
+		return fmt.Sprintf("it gives no more, so %s ends its work there with a Failure", role.Clean(agent))
+	case err != nil:
+		return fmt.Sprintf("%s asks again: %s", role.Clean(agent), role.Clean(err.Error()))
+	}
+	return goesOn(a, b, in, agent)
 }
 
 // question returns the question that is meant, and the words of its answer: the first word
