@@ -93,11 +93,11 @@ func TestAnswer(t *testing.T) {
 
 // An answer about a budget says what becomes of the work by it.
 func TestAnswerAboutBudget(t *testing.T) {
+	s := newStage(t)
 	for text, want := range map[string]string{
 		"more: calls=2": "; writer goes on\n", "more calls=2": "; writer goes on\n", "more money": `; writer asks again: unknown limit "money"; write more: cost=5`,
 		"no, enough": "; it gives no more, so writer ends its work there with a Failure\n",
 	} {
-		s := newStage(t)
 		_, question := s.work(s.Goal("paint it"), blackboard.Artefact{StructuralType: blackboard.Question, Type: blackboard.TypeBudgetExceeded, Payload: "The goal's budget of 1 call is used up (1)."})
 		_, stderr, err := s.run("answer", question, text)
 		s.Must(err)
