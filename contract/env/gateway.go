@@ -70,9 +70,10 @@ type Model struct {
 	Concurrency int               `json:"concurrency,omitempty"` // calls under way; 0: 64
 	CAFile      string            `json:"ca_file,omitempty"`     // certificates to trust besides the usual ones, PEM
 	Headers     map[string]string `json:"headers,omitempty"`
-	Record      string            `json:"record,omitempty"` // directory
-	Replay      string            `json:"replay,omitempty"` // directory
-	Ignore      []string          `json:"ignore,omitempty"` // regular expressions: what they match in a request does not tell it from another
+	KeyFrom     string            `json:"key_from,omitempty"` // the variable or the file that a person has its key in; empty: it has none
+	Record      string            `json:"record,omitempty"`   // directory
+	Replay      string            `json:"replay,omitempty"`   // directory
+	Ignore      []string          `json:"ignore,omitempty"`   // regular expressions: what they match in a request does not tell it from another
 }
 
 // URL is the address of one of the APIs' paths, such as /v1/models. A base URL without a

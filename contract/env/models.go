@@ -1,6 +1,7 @@
 package env
 
 import (
+	"cmp"
 	"strings"
 
 	"sett/contract/config"
@@ -37,7 +38,7 @@ func modelOf(m config.Model) Model {
 	out := Model{
 		Name: m.Name, API: m.API, BaseURL: m.BaseURL, Model: m.Model, Context: m.Context, MaxOutput: m.MaxOutput, Price: m.Price,
 		Timeout: m.Timeout.Headers, Idle: m.Timeout.Idle, Retries: &retries, Concurrency: m.Concurrency,
-		Record: m.Record, Replay: m.Replay, Ignore: m.Ignore, CAFile: m.CAFile,
+		KeyFrom: cmp.Or(m.KeyEnv, m.KeyFile), Record: m.Record, Replay: m.Replay, Ignore: m.Ignore, CAFile: m.CAFile,
 	}
 	for _, h := range m.Headers {
 		if len(h.Uses()) > 0 {

@@ -50,6 +50,7 @@ type call struct {
 	reason   string
 	// The reason that an answer to repeat was the last one, where it is the provider's; empty: another.
 	unrepeated string
+	remedy     string // after a provider's error, for people; empty: none is known
 	hash       hash.Hash
 	tape       *taped // the answer so far; nil: it is too large, or nobody asks
 }

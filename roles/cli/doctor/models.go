@@ -57,10 +57,19 @@ func (x *exam) modelsAsStarted(ctx context.Context) []Finding {
 		return nil
 	}
 	same, err := deploy.SameKeys(x.at, x.meant, x.sheet.config, x.sheet.path)
-	if err != nil || same || status.Inspect(ctx, x.at, x.meant, false).State == status.Stopped {
+	if err == nil && same || status.Inspect(ctx, x.at, x.meant, false).State == status.Stopped {
 		return nil
 	}
-	return []Finding{warning(x.meant.Name, "sett up", "its model gateway was started with another key, proxy or certificate than this shell and sett.yml have now")}
+	return []Finding{otherKeys(x.meant.Name, err)}
+}
+
+// otherKeys is the finding about a gateway whose keys are not those of now, or, with an error, not known to be: the
+// findings about its models are of the keys of now.
+func otherKeys(instance string, err error) Finding {
+	if err != nil {
+		return warning(instance, "mend that, and ask again", "whether its model gateway has the keys that the models were asked with here cannot be told: %s", role.Clean(err.Error()))
+	}
+	return warning(instance, "sett up, and sett retry for goals that failed by it", "its model gateway was started with another key, proxy or certificate than this shell and sett.yml have now")
 }
 
 func (x *exam) model(ctx context.Context, m config.Model) []Finding {

@@ -93,6 +93,16 @@ func TestDoctorNamesTheRemedy(t *testing.T) {
 }
 
 // TestProxyInReach: a proxy that listens on 127.0.0.1 alone is none for containers.
+// A key that cannot be read does not hide that the gateway may have other ones.
+func TestOtherKeys(t *testing.T) {
+	if f := otherKeys("i", nil); f.Status != Warning || !strings.Contains(f.Finding, "another key") || !strings.Contains(f.Do, "sett retry") {
+		t.Errorf("%+v", f)
+	}
+	if f := otherKeys("i", errors.New("models.m has no key")); f.Status != Warning || !strings.Contains(f.Finding, "cannot be told: models.m has no key") {
+		t.Errorf("%+v", f)
+	}
+}
+
 func TestProxyInReach(t *testing.T) {
 	t.Parallel()
 	alone := httptest.NewServer(http.NotFoundHandler())
