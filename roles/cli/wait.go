@@ -40,10 +40,11 @@ func (waitCmd) Help() string {
 	return `Waits for a goal, and prints how it is then. What is so already is not waited for.
 
 --for terminal ends as forage --wait does: 0 achieved, 1 failed, 6 it ended without a
-Terminal, 5 it waits for a person; the message says the commands.
+Terminal, 8 a budget ended it, 5 it waits for a person; the message says the commands.
 --for end does so, too, but goes on waiting for answers and approvals: never 5.
 --for question ends with 0 when something of the goal waits for an answer or an approval,
-or waits for a budget or paused models alone, and prints that; with 1 when the goal ends before, or 6 when that was without a Terminal.
+or waits for a budget or paused models alone, and prints that; with 1 when the goal ends before, 6 when that was without a Terminal, or 8
+when a budget ended it.
 --for idle ends with 0 when the goal has ended, however, or waits for nothing but people.
 A goal whose turn to land comes after one that waits for people alone waits for them, too.
 On a terminal, --for terminal and --for end ask questions and gates of the goal right there,

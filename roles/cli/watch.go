@@ -65,7 +65,7 @@ following goes on. An empty line leaves one open.
 With --exit-when-done it ends once there is nothing left to do, or at once when nothing
 is, after what --since asks for. For a goal the exit code says how that ended, as with
 forage --wait: 0 achieved, 1 failed, 5 it waits for a person, 6 it ended without a
-Terminal. Without --workflow it is 5 when all that is left waits for people, 1 when a
+Terminal, 8 a budget ended it. Without --workflow it is 5 when all that is left waits for people, 1 when a
 goal failed in what was shown and was not tried again, else 0. After --timeout it is 4.
 
 Examples:

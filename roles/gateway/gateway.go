@@ -40,7 +40,7 @@ The orchestrator starts it where sett.yml has "models". Environment:
 
   SETT_INSTANCE_NAME       the instance's name (required)
   SETT_MODEL_GATEWAY_ADDR  where to listen, such as 127.0.0.1:7071 (required)
-  SETT_MODEL_GATEWAY_KEY   the secret of which agents' tokens are made (required)
+  SETT_MODEL_GATEWAY_KEY   the secret that agents' tokens are made of (required)
   SETT_MODELS              models, agents and budgets, a JSON object (required)
   SETT_MODEL_SECRETS       the keys: a JSON object, by models' names, for a
                            process; default: those of SETT_MODEL_KEYS
@@ -48,7 +48,7 @@ The orchestrator starts it where sett.yml has "models". Environment:
                            model has a key
   SETT_MODEL_ANSWERS       directory for the answers of running grants, which a
                            new attempt gets at no cost; default: none are kept
-  SETT_MODEL_ACCOUNT       own: it keeps the account itself, ends with its stdin,
+  SETT_MODEL_ACCOUNT       own: it keeps the account itself, ends with stdin,
                            and prints the account then, as for sett try;
                            default: the blackboard keeps it
   REDIS_URL                the blackboard (required, unless the account is own):

@@ -30,13 +30,15 @@ A first run, in a git repository:
 
 const roles = `
 Roles that sett itself starts (sett ROLE --help):
-  orchestrator  decides who works on what
-  cub           beside each agent: bids, runs the agent's tool, posts results
-  blackboard    the store where there is no Redis
-  keeper        keeps an instance's processes running in local mode
-  repository    prepares agents' private trees and holds their commits
-  notifier      tells people of questions and ends, where sett.yml has notify
-  pause         holds a network namespace for containers
+  orchestrator   decides who works on what
+  cub            beside each agent: bids, runs the agent's tool, posts results
+  blackboard     the store where there is no Redis
+  keeper         keeps an instance's processes running in local mode
+  repository     prepares agents' private trees and holds their commits
+  model-gateway  passes agents' calls to models, with the keys, within budgets
+  llm            the tool of agents that have a model and no command
+  notifier       tells people of questions and ends, where sett.yml has notify
+  pause          holds a network namespace for containers
 `
 
 // printOverview prints the page for new users.
