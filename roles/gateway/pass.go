@@ -183,7 +183,9 @@ func (c *call) passStream(g *got) error {
 			free = append(free, hold.end()...)
 		}
 		if errors.Is(err, io.EOF) && !c.whole && c.reason == "" {
-			c.reason = "the stream ended without its last event"
+			if c.whole = c.used.stopped; !c.whole {
+				c.reason = "the stream ended without its last event"
+			}
 		}
 		for _, e := range free {
 			_, _ = c.hash.Write(e)

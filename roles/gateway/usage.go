@@ -14,6 +14,8 @@ type counted struct {
 	input  bool // the counts of the input are known
 	output bool // that of the output is
 
+	stopped bool // the model gave the reason for which it stopped
+
 	model string // that answered, as the provider names it; empty: it did not say
 }
 
@@ -114,6 +116,7 @@ func (c *counted) event(api model.API, data []byte) (only, last bool) {
 	if api == model.Chat && string(data) == "[DONE]" {
 		return false, true
 	}
+	c.stopped = c.stopped || saysStop(api, data)
 	hasUsage := bytes.Contains(data, []byte(`"usage"`))
 	if !hasUsage && api == model.Chat {
 		return false, false
@@ -150,6 +153,22 @@ func (c *counted) event(api model.API, data []byte) (only, last bool) {
 		return false, true
 	}
 	return false, false
+}
+
+// saysStop says whether an event of a chat or of messages gives the reason for which the model stopped: all of its answer has
+// come then, and some servers leave out the last event.
+func saysStop(api model.API, data []byte) bool {
+	name := map[model.API]string{model.Chat: `"finish_reason"`, model.Messages: `"stop_reason"`}[api]
+	at := bytes.Index(data, []byte(name))
+	if name == "" || at < 0 {
+		return false
+	}
+	at = space(data, at+len(name))
+	if at >= len(data) || data[at] != ':' {
+		return false
+	}
+	at = space(data, at+1)
+	return at+1 < len(data) && data[at] == '"' && data[at+1] != '"'
 }
 
 // inner takes in the usage and the model of the object that an event carries.

@@ -111,3 +111,30 @@ func TestModelThatAnswered(t *testing.T) {
 		}
 	}
 }
+
+// TestStreamWithoutItsLastEvent: some servers leave out `data: [DONE]`. The answer is whole once it says why the model stopped.
+func TestStreamWithoutItsLastEvent(t *testing.T) {
+	t.Parallel()
+	const usage = `"usage":{"prompt_tokens":1,"completion_tokens":1}`
+	for answer, want := range map[string]string{
+		`data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason": "stop"}],` + usage + "}\n\n": "",
+		`data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}],` + usage + "}":      "",
+		`data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}` + "\n\n":             "the stream ended without its last event",
+		`data: {"choices":[{"index":0,"delta":{"content":"\"finish_reason\":\"a\""}}]}` + "\n\n":            "the stream ended without its last event",
+	} {
+		provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, answer)
+		}))
+		p := newPlace(t, func(g *env.Gateway) { g.Models[0].BaseURL = provider.URL })
+		if got := p.ask(ask{api: model.Chat, stream: true}); got.status != http.StatusOK {
+			t.Fatalf("%s: %v", answer, got)
+		}
+		provider.Close()
+		p.server.settling.Wait()
+		all := p.board.Events(blackboard.EventCall)
+		if len(all) != 1 || all[0].Reason != want {
+			t.Errorf("%s: %+v, want the reason %q", answer, all, want)
+		}
+	}
+}

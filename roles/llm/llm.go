@@ -32,17 +32,19 @@ const Help = `Do an agent's task with a language model.
 
 Usage: sett llm < TASK
 
-It is the command of an agent with "llm" in sett.yml. It reads the tool contract's
-JSON on stdin, gives the model a prompt and the tools that sett.yml names, and prints
-the result on stdout. On stderr it says each step in one line. Environment:
+It is the command of an agent with "llm" in sett.yml. It reads the tool
+contract's JSON on stdin, gives the model a prompt and the tools that sett.yml
+names, and prints the result on stdout. On stderr it says each step in one line.
+Environment:
 
   SETT_MODEL               the model's name at its provider
   SETT_MODEL_API           chat, messages or responses
   SETT_MODEL_SOCKET        the door to the model, a Unix socket; else
   OPENAI_BASE_URL, ANTHROPIC_BASE_URL      its address, and
   OPENAI_API_KEY, ANTHROPIC_API_KEY        its token
-  SETT_LLM                 JSON object with context, max_output, temperature, tools,
-                           run, shell, run_timeout, steps, makes, terminal, limit
+  SETT_LLM                 JSON object with context, max_output, temperature,
+                           tools, run, shell, run_timeout, steps, makes,
+                           terminal, limit
   SETT_PROMPT_EXECUTION    the instructions
   SETT_AGENT_ROLE, SETT_WORKSPACE, SETT_WORKSPACE_MODE, SETT_AGENT_COMMITS
 

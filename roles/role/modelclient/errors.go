@@ -51,7 +51,9 @@ func (e *StatusError) Error() string {
 	if text == "" {
 		text = cmp.Or(http.StatusText(e.Status), "without a reason")
 	}
-	if e.Refused != nil {
+	if e.Refused != nil && e.Refused.Why == gateway.Provider {
+		return text // the gateway tells of it only
+	} else if e.Refused != nil {
 		return fmt.Sprintf("the model gateway refuses: %s", text)
 	}
 	does, kind := "ended the answer", ""
