@@ -144,6 +144,7 @@ func (w *goalWaiter) follow(ctx context.Context) error {
 	v.of(w.goal)
 	v.waits, v.onlyWaits, v.asks = role.IsTerminal(w.Stderr), true, w.asks
 	v.atTerminal()
+	defer v.asks.end()
 	if err := v.follower.Patiently(ctx, func() (err error) {
 		if from, err = w.b.Ledger.Last(ctx); err != nil {
 			return err
