@@ -144,6 +144,9 @@ func (k *asker) decide(ctx context.Context, m view.Matter, about blackboard.Arte
 	who := view.Maker(about)
 	text := words.Indent(strings.TrimSpace(view.Excerpt(blackboard.Artefact{Payload: m.Text})), "    ")
 	if m.Kind == view.MatterQuestion {
+		if m.Look != "" {
+			text += "\n  " + m.Look + " shows all of it"
+		}
 		answer, err := k.typist.AskText(ctx, who+" asks:\n"+text+"\nYour answer (empty: later): ")
 		if err != nil || answer == "" {
 			return nil, err

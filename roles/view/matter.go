@@ -38,8 +38,10 @@ type Matter struct {
 	WorkflowID string        `json:"workflow_id"`
 	Goal       string        `json:"goal"`           // the beginning of its text
 	Text       string        `json:"text"`           // the question; of a gate the artefact's summary or beginning; of a landing, a bid and a model the reason
-	Look       string        `json:"look,omitempty"` // of a gate: the command that shows the artefact
+	Look       string        `json:"look,omitempty"` // of a gate: the command that shows the artefact; of a question, for people, whose text is cut: the one that shows all of it
 	Commands   []string      `json:"commands"`       // that settle it; ids are whole for programs
+
+	unearth string // of a question, for people: the command that shows all of it
 }
 
 // MatterSubject is the artefact that a matter is about.
@@ -141,6 +143,16 @@ func (r MatterReader) fill(m *Matter, o *blackboard.Outline, claim blackboard.Cl
 		m.Text = GistOf(o)
 	}
 	m.Commands = []string{r.Command("answer " + r.id(o) + ` "…"`)}
+	if o.ProducedByRole == blackboard.RoleOrchestrator { // at a limit; the answer would begin one more round
+		m.Commands = append(m.Commands, r.Command("cancel "+r.goal(o)+` "why"`))
+	}
+	if r.Whole {
+		return
+	}
+	m.unearth = r.Command("unearth " + r.id(o))
+	if o.Payload == "" && o.PayloadSize > 0 || strings.HasSuffix(Excerpt(blackboard.Artefact{Payload: m.Text}), cutMark) {
+		m.Look = m.unearth
+	}
 }
 
 // id is an artefact's id in a command line: short for people, since they may have to type it.
@@ -149,6 +161,14 @@ func (r MatterReader) id(o *blackboard.Outline) string {
 		return o.ID
 	}
 	return words.Short(o.ID)
+}
+
+// goal is the id of an artefact's goal in a command line.
+func (r MatterReader) goal(o *blackboard.Outline) string {
+	if r.Whole {
+		return o.WorkflowID
+	}
+	return words.Short(o.WorkflowID)
 }
 
 // claims reads the claims of questions, by id.
@@ -285,6 +305,15 @@ func (m Matter) Next() []string {
 		return m.Commands
 	}
 	return append([]string{m.Look}, m.Commands...)
+}
+
+// LookFor is the command that shows a question whole, for a place that shows so much of its text; empty: that is all
+// of it, or it is no question.
+func (m Matter) LookFor(shown string) string {
+	if m.Look != "" || shown == role.Clean(strings.TrimSpace(m.Text)) {
+		return m.Look
+	}
+	return m.unearth
 }
 
 // Brief is a matter in a message: one line about it, then its text, then the command
