@@ -94,7 +94,7 @@ func (c *answerCmd) question(a *app, b *instance.Board, in *instance.Instance) (
 		return q, nil, err
 	}
 	if id == "" {
-		q, err = onlyMatter(a, b, in, view.MatterQuestion)
+		q, err = onlyMatter(a, b, in, view.MatterQuestion, "")
 		return q, typed, err
 	}
 	q, err = askedQuestion(a, b, in, id)

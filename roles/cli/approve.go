@@ -75,7 +75,7 @@ func (c *approveCmd) meant(a *app, b *instance.Board, in *instance.Instance) ([]
 		return all, err
 	}
 	if len(c.IDs) == 0 {
-		held, err := onlyMatter(a, b, in, view.MatterGate)
+		held, err := onlyMatter(a, b, in, view.MatterGate, a.at.CommandLine(in, "approve --all")+" approves them all")
 		return []blackboard.Artefact{held}, err
 	}
 	var all []blackboard.Artefact
