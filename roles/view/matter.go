@@ -38,7 +38,7 @@ type Matter struct {
 	WorkflowID string        `json:"workflow_id"`
 	Goal       string        `json:"goal"`           // the beginning of its text
 	Text       string        `json:"text"`           // the question; of a gate the artefact's summary or beginning; of a landing, a bid and a model the reason
-	Look       string        `json:"look,omitempty"` // of a gate: the command that shows the artefact; of a question, for people, whose text is cut: the one that shows all of it
+	Look       string        `json:"look,omitempty"` // of a gate: the command that shows the artefact; of a question that people are shown in part: the one that shows all of it
 	Commands   []string      `json:"commands"`       // that settle it; ids are whole for programs
 
 	unearth string // of a question, for people: the command that shows all of it
@@ -133,8 +133,8 @@ func (r MatterReader) fill(m *Matter, o *blackboard.Outline, claim blackboard.Cl
 		if o.NamesCommit() {
 			look += "--diff "
 		}
-		m.Look = r.Command(look + r.id(o))
-		m.Commands = []string{r.Command("approve " + r.id(o)), r.Command("reject " + r.id(o) + ` "why"`)}
+		m.Look = r.Command(look + r.id(o.ID))
+		m.Commands = []string{r.Command("approve " + r.id(o.ID)), r.Command("reject " + r.id(o.ID) + ` "why"`)}
 		return
 	}
 	m.About = MatterSubject{claim.ArtefactID, claim.Target.Type, claim.Target.Version}
@@ -142,33 +142,25 @@ func (r MatterReader) fill(m *Matter, o *blackboard.Outline, claim blackboard.Cl
 	if m.Text == "" {
 		m.Text = GistOf(o)
 	}
-	m.Commands = []string{r.Command("answer " + r.id(o) + ` "…"`)}
+	m.Commands = []string{r.Command("answer " + r.id(o.ID) + ` "…"`)}
 	if o.ProducedByRole == blackboard.RoleOrchestrator { // at a limit; the answer would begin one more round
-		m.Commands = append(m.Commands, r.Command("cancel "+r.goal(o)+` "why"`))
+		m.Commands = append(m.Commands, r.Command("cancel "+r.id(o.WorkflowID)+` "why"`))
 	}
 	if r.Whole {
 		return
 	}
-	m.unearth = r.Command("unearth " + r.id(o))
+	m.unearth = r.Command("unearth " + r.id(o.ID))
 	if o.Payload == "" && o.PayloadSize > 0 || strings.HasSuffix(Excerpt(blackboard.Artefact{Payload: m.Text}), cutMark) {
 		m.Look = m.unearth
 	}
 }
 
-// id is an artefact's id in a command line: short for people, since they may have to type it.
-func (r MatterReader) id(o *blackboard.Outline) string {
+// id is an id in a command line: short for people, since they may have to type it.
+func (r MatterReader) id(whole string) string {
 	if r.Whole {
-		return o.ID
+		return whole
 	}
-	return words.Short(o.ID)
-}
-
-// goal is the id of an artefact's goal in a command line.
-func (r MatterReader) goal(o *blackboard.Outline) string {
-	if r.Whole {
-		return o.WorkflowID
-	}
-	return words.Short(o.WorkflowID)
+	return words.Short(whole)
 }
 
 // claims reads the claims of questions, by id.
