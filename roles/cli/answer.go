@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -109,7 +110,7 @@ func (c *answerCmd) question(a *app, b *instance.Board, in *instance.Instance) (
 		return q, nil, err
 	}
 	if id == "" {
-		q, err = onlyMatter(a, b, in, view.MatterQuestion)
+		q, err = onlyMatter(a, b, in, view.MatterQuestion, "")
 		return q, typed, err
 	}
 	q, err = askedQuestion(a, b, in, id)
@@ -163,27 +164,34 @@ func askedQuestion(a *app, b *instance.Board, in *instance.Instance, part string
 // whyNoAnswer returns why a question is closed: it has an answer, or its claim has
 // ended. nil when neither is so.
 func whyNoAnswer(a *app, b *instance.Board, in *instance.Instance, q blackboard.Artefact) error {
-	what := "answer question " + words.Short(q.ID)
-	children, err := b.Index.Children(a.ctx, q.ID)
-	if err != nil {
+	how, hint, err := howClosed(a.ctx, a, b, in, q)
+	if err != nil || how == "" {
 		return err
 	}
-	all, each, err := b.Records.Outlines(a.ctx, children)
+	return role.Fail(role.Failed, fmt.Errorf("answer question %s: %s", words.Short(q.ID), how), "%s", hint)
+}
+
+// howClosed says how a question was closed, and the command that shows it; empty: it is open.
+func howClosed(ctx context.Context, a *app, b *instance.Board, in *instance.Instance, q blackboard.Artefact) (how, hint string, err error) {
+	children, err := b.Index.Children(ctx, q.ID)
 	if err != nil {
-		return err
+		return "", "", err
+	}
+	all, each, err := b.Records.Outlines(ctx, children)
+	if err != nil {
+		return "", "", err
 	}
 	for i, o := range all {
 		if each[i] == nil && o.StructuralType == blackboard.Answer {
-			return role.Fail(role.Failed, fmt.Errorf("%s: %s answered it %s ago, with %s", what, blackboard.PersonOf(o.Artefact), words.Age(a.Now().Sub(o.CreatedAt)), words.Short(o.ID)),
-				"%s", a.at.CommandLine(in, "unearth "+words.Short(o.ID)))
+			return fmt.Sprintf("%s answered it %s ago, with %s", role.Clean(blackboard.PersonOf(o.Artefact)), words.Age(a.Now().Sub(o.CreatedAt)), words.Short(o.ID)),
+				a.at.CommandLine(in, "unearth "+words.Short(o.ID)), nil
 		}
 	}
-	claim, err := b.Records.Snapshot(a.ctx, q.ClaimID)
+	claim, err := b.Records.Snapshot(ctx, q.ClaimID)
 	if err != nil || !claim.Claim.Status.Closed() {
-		return err
+		return "", "", err
 	}
-	return role.Fail(role.Failed, fmt.Errorf("%s: its claim %s is %s", what, words.Short(q.ClaimID), view.ClaimStatus(claim.Claim)),
-		"%s", a.at.CommandLine(in, "show "+words.Short(q.ClaimID)))
+	return fmt.Sprintf("its claim %s is %s", words.Short(q.ClaimID), view.ClaimStatus(claim.Claim)), a.at.CommandLine(in, "show "+words.Short(q.ClaimID)), nil
 }
 
 // goesOn names the agent that got the answer, and its trouble when it does not run.

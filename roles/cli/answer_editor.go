@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 
 	"sett/blackboard"
 	"sett/roles/cli/instance"
@@ -95,10 +96,10 @@ func typeAnswer(a *app, in *instance.Instance, q blackboard.Artefact) (*draft, e
 	_, err = d.read()
 	switch {
 	case err != nil:
-	case d.text == "":
-		err = role.Fail(role.Failed, errors.New("the answer is empty; nothing was written"), "")
 	case a.ctx.Err() != nil:
 		err = term.Interrupted("interrupted; nothing was written")
+	case d.text == "":
+		err = role.Fail(role.Failed, errors.New("the answer is empty; nothing was written"), "%s opens the editor again", a.at.CommandLine(in, "answer "+words.Short(q.ID)))
 	default:
 		err = checkText(a, "answer", d.text, "")
 	}
@@ -126,9 +127,22 @@ func edit(a *app, file string) error {
 		cmd.Stdout = a.Stdout
 	}
 	if err := cmd.Run(); err != nil {
+		if a.ctx.Err() != nil || diedOfInterrupt(err) {
+			return term.Interrupted("interrupted; nothing was written")
+		}
 		return role.Fail(role.Failed, fmt.Errorf("edit answer with %s: %w; nothing was written", role.Clean(editor), err), "VISUAL and EDITOR name an editor")
 	}
 	return nil
+}
+
+// diedOfInterrupt says whether an editor was ended by Ctrl-C. A shell says so by its exit code.
+func diedOfInterrupt(err error) bool {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return false
+	}
+	s, ok := exit.Sys().(syscall.WaitStatus)
+	return ok && s.Signaled() && s.Signal() == syscall.SIGINT || exit.ExitCode() == int(role.Interrupted)
 }
 
 // answerTemplate is the editor's first text: room for the answer, then the question

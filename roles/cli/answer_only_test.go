@@ -33,6 +33,12 @@ func TestAnswerWithoutID(t *testing.T) {
 	wrote("red", "answer", question, "red")              // a whole one, too
 	wrote("blue", "answer", words.Short(question)[4:], "blue")
 	s.refuses(role.NotFound, "no artefact or claim has an id", "answer", "7XK2ABCD", "red") // mistyped, it is no text
+	s.refuses(role.NotFound, "no artefact or claim has an id", "answer", "TQKCZBPY", "red") // nor without digits
+	s.refuses(role.NotFound, "no artefact or claim has an id", "answer", "TQKCZBPYTQKCZBPYTQKCZBPYTQ", "red")
+	wrote("ABSTRACT", "answer", "ABSTRACT")
+	wrote("YESTERDAY we did", "answer", "YESTERDAY", "we", "did")
+	wrote("TOMORROW we do", "answer", "TOMORROW", "we", "do") // no id has an O
+	wrote("products first", "answer", "products", "first")
 	s.refuses(role.NotFound, "is no question", "answer", goal, "red")
 	s.refuses(role.NotFound, "is no question", "answer", "@last", "red")
 	s.refuses(role.Usage, "nobody is at a terminal", "answer")
@@ -68,7 +74,11 @@ func TestApproveWithoutID(t *testing.T) {
 	for _, args := range [][]string{{"approve"}, {"reject", "no changelog"}} {
 		s.refuses(role.Usage, "2 artefacts wait for approval; say which one is meant\nRelease "+words.Short(first)+" of writer", args...)
 		s.refuses(role.Usage, "approve "+words.Short(second)+"\n", args...)
-		s.refuses(role.Usage, "sett --name stage approve --all approves them all", args...)
+	}
+	s.refuses(role.NotFound, "no artefact or claim has an id", "reject", "TQKCZBPY", "the colour is wrong")
+	s.refuses(role.Usage, "sett --name stage approve --all approves them all", "approve")
+	if _, _, err := s.run("reject", "no changelog"); hint(err) != `sett --name stage reject ID "why" rejects one` {
+		t.Errorf("several to reject: hint %q", hint(err))
 	}
 	stdout, _, err = s.run("approve", "--all")
 	if err != nil || stdout != blackboard.GateReviewID(first)+"\n"+blackboard.GateReviewID(second)+"\n" {

@@ -135,7 +135,9 @@ func TestAnswerRefused(t *testing.T) {
 		"larger than 8 MiB": strings.NewReader(strings.Repeat("x", maxText+2)), "not UTF-8": strings.NewReader("a\xc3"), "is empty": strings.NewReader("\n"),
 	} {
 		s.stdin = text
-		s.refuses(role.Usage, says, "answer", question, "-")
+		if _, _, err := s.run("answer", question, "-"); role.CodeOf(err) != role.Usage || !strings.Contains(err.Error(), says) || hint(err) == "" {
+			t.Errorf("%s: %v, hint %q", says, err, hint(err))
+		}
 	}
 	if g := s.grantOf(claim, "writer"); g.State != blackboard.GrantAwaitingAnswer {
 		t.Errorf("grant %+v", g)
@@ -245,9 +247,14 @@ cp "$2" "$2.seen"; echo talk; printf '\n\n  red  \n\n\n# not this\nof course\n\n
 		"emptied":   {`: > "$2"`, "the answer is empty; nothing was written"},
 		"broken":    {"exit 3", "exit status 3; nothing was written"},
 		"gone":      {`rm "$2"`, "no such file"},
+		"Ctrl-C":    {"kill -INT $$", "interrupted; nothing was written"},
 	} {
 		tmp = s.editor("EDITOR", tc.script)
-		s.refuses(role.Failed, tc.says, "answer", question)
+		code := role.Failed
+		if name == "Ctrl-C" {
+			code = role.Interrupted
+		}
+		s.refuses(code, tc.says, "answer", question)
 		if got := left(t, tmp); got != "" {
 			t.Errorf("%s leaves %q", name, got)
 		}

@@ -75,7 +75,7 @@ func (c *approveCmd) meant(a *app, b *instance.Board, in *instance.Instance) ([]
 		return all, err
 	}
 	if len(c.IDs) == 0 {
-		held, err := onlyMatter(a, b, in, view.MatterGate)
+		held, err := onlyMatter(a, b, in, view.MatterGate, a.at.CommandLine(in, "approve --all")+" approves them all")
 		return []blackboard.Artefact{held}, err
 	}
 	var all []blackboard.Artefact
@@ -149,7 +149,7 @@ func atGate(a *app, b *instance.Board, in *instance.Instance, part string) (blac
 	case gate.IsHeld():
 		return artefact, nil
 	case gate != nil:
-		return artefact, role.Fail(role.Failed, fmt.Errorf("%s was %s %s ago", view.Named(artefact), role.Clean(gate.Decision()), words.Age(a.Now().Sub(gate.DecidedAt))),
+		return artefact, role.Fail(role.Failed, fmt.Errorf("%s was %s", view.Named(artefact), decided(a, gate)),
 			"%s", a.at.CommandLine(in, "show "+words.Short(id)))
 	case artefact.StructuralType == blackboard.Question:
 		return artefact, role.Fail(role.NotFound, fmt.Errorf("%s is a question, which wants an answer", words.Short(id)), "%s", a.at.CommandLine(in, "answer "+words.Short(id)+` "…"`))
@@ -161,6 +161,11 @@ func atGate(a *app, b *instance.Board, in *instance.Instance, part string) (blac
 			a.at.CommandLine(in, "review "+words.Short(id)+` --approve, or --feedback "…"`))
 	}
 	return artefact, role.Fail(role.NotFound, errors.New(what), "%s lists what does", questions)
+}
+
+// decided says how a person decided a gate, and when: "approved by dev 3s ago".
+func decided(a *app, gate *view.Gate) string {
+	return fmt.Sprintf("%s %s ago", role.Clean(gate.Decision()), words.Age(a.Now().Sub(gate.DecidedAt)))
 }
 
 // joined joins the errors and skips nil. A single error is returned unchanged.

@@ -73,10 +73,13 @@ func (k *asker) settle(ctx context.Context, m view.Matter) error {
 	defer over(nil)
 	go func() { over(k.closed(asking, m)) }()
 	do, err := k.decide(asking, m, artefact)
+	dropped := k.typist.Dropped()
 	switch {
-	case errors.Is(context.Cause(asking), errOver):
-		k.a.Sayf("sett: it was settled elsewhere\n")
+	case do == nil && errors.Is(context.Cause(asking), errOver):
+		k.a.Sayf("sett: %s\n", k.settled(ctx, artefact))
+		k.sayDropped(dropped)
 	case ctx.Err() != nil:
+		k.sayDropped(dropped)
 		return ctx.Err() // the command that settles it is named by the caller
 	case err != nil && !errors.Is(err, io.EOF):
 		return err
@@ -91,6 +94,38 @@ func (k *asker) settle(ctx context.Context, m view.Matter) error {
 	}
 	k.now = ""
 	return nil
+}
+
+// sayDropped says that no part of an answer to a question that was given up is an answer.
+func (k *asker) sayDropped(dropped bool) {
+	if dropped {
+		k.a.Sayf("sett: what you typed was dropped\n")
+	}
+}
+
+// end ends the asking, with the command.
+func (k *asker) end() {
+	if k != nil {
+		k.typist.End()
+		k.sayDropped(k.typist.Dropped())
+	}
+}
+
+// settled says how somebody else settled a matter.
+func (k *asker) settled(ctx context.Context, about blackboard.Artefact) string {
+	const elsewhere = "it was settled elsewhere"
+	if about.StructuralType == blackboard.Question {
+		how, _, err := howClosed(ctx, k.a, k.b, k.in, about)
+		if err != nil || how == "" {
+			return elsewhere
+		}
+		return how
+	}
+	gate, err := view.ReadGate(ctx, status.BoardOf(k.b), about)
+	if err != nil || gate == nil || gate.IsHeld() {
+		return elsewhere
+	}
+	return "it was " + decided(k.a, gate)
 }
 
 // closed returns errOver when a matter is open no longer.
@@ -109,6 +144,9 @@ func (k *asker) decide(ctx context.Context, m view.Matter, about blackboard.Arte
 	who := view.Maker(about)
 	text := words.Indent(strings.TrimSpace(view.Excerpt(blackboard.Artefact{Payload: m.Text})), "    ")
 	if m.Kind == view.MatterQuestion {
+		if m.Look != "" {
+			text += "\n  " + m.Look + " shows all of it"
+		}
 		answer, err := k.typist.AskText(ctx, who+" asks:\n"+text+"\nYour answer (empty: later): ")
 		if err != nil || answer == "" {
 			return nil, err

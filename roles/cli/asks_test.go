@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"sett/blackboard"
+	"sett/roles/cli/term"
 	"sett/roles/role"
 	"sett/roles/role/words"
 )
@@ -101,9 +104,74 @@ func TestSettledElsewhere(t *testing.T) {
 	f := s.onQuestion("which?")
 	_, _, err := s.run("answer", f.question, "blue")
 	s.Must(err)
-	f.await("it was settled elsewhere")
+	f.await("sett: anna answered it ")
+	f.await(" ago, with ")
 	s.finishes(f)
 	s.Must(f.wait())
+	if strings.Contains(f.closed(), "was dropped") {
+		t.Errorf("nothing was typed, and yet: %s", f.shown())
+	}
+	goal, held := s.holds(blackboard.Standard)
+	p := newTTY(t, 80)
+	c := s.startAt(p, "wait", goal)
+	p.await("later: ")
+	_, _, err = s.run("approve", held)
+	s.Must(err)
+	p.await("sett: it was approved by anna ")
+	c.stop()
+	_ = c.wait()
+}
+
+// An answer that is half typed when its question is given up is dropped, with a word: the shell
+// would run it.
+func TestDroppedInPlace(t *testing.T) {
+	s := newStage(t)
+	s.by("anna")
+	at := func(args ...string) followed {
+		p := newTTY(t, 80)
+		return followed{call: s.startAt(p, args...), tty: p}
+	}
+	elsewhere := func(args ...string) func() {
+		return func() {
+			_, _, err := s.run(args...)
+			s.Must(err)
+		}
+	}
+	f := s.onQuestion("which?")
+	f.at = 0
+	s.drops(f, func() {
+		elsewhere("answer", f.question, "blue")()
+		s.finishes(f)
+	}, "sett: anna answered it ")
+	goal, _, question := s.asks("paint it", "which?")
+	_, held := s.holds(blackboard.Standard)
+	for _, f := range []followed{at("wait", goal), at("watch", "--workflow", goal), at("wait", held)} {
+		s.drops(f, f.stop, "")
+	}
+	s.drops(at("watch", "--workflow", goal), elsewhere("answer", question, "blue"), "sett: anna answered it ")
+	s.drops(at("wait", held), elsewhere("reject", held, "no changelog"), "sett: it was rejected by anna ")
+}
+
+// drops types half an answer at a question that is then over, and sees that whoever reads the terminal next gets
+// nothing of it.
+func (s *stage) drops(f followed, over func(), says string) {
+	s.t.Helper()
+	f.types("rm -rf shed", "later")
+	f.await("rm -rf shed")
+	over()
+	f.await(says)
+	f.await("sett: what you typed was dropped\r\n")
+	f.stop()
+	_ = f.wait()
+	if _, err := f.master.WriteString("\n"); err != nil {
+		s.t.Fatal(err)
+	}
+	next := make([]byte, 100)
+	n, err := f.end.Read(next)
+	s.Must(err)
+	if string(next[:n]) != "\n" {
+		s.t.Errorf("%q is left on the terminal, which shows\n%s", next[:n], f.shown())
+	}
 }
 
 // releases has the writer make what waits for approval, in the goal that is followed.
@@ -162,7 +230,7 @@ func TestHalfTypedInPlace(t *testing.T) {
 	f.await("y")
 	_, _, err := s.run("answer", f.question, "blue")
 	s.Must(err)
-	f.await("it was settled elsewhere")
+	f.await("sett: what you typed was dropped")
 	s.undecided(f, s.releases(f))
 }
 
@@ -190,7 +258,7 @@ func TestTypedBeforeConfirm(t *testing.T) {
 		if err := c.wait(); role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "nothing was done") {
 			t.Errorf("%q: %v", typed, err)
 		}
-		if said := strings.Contains(p.closed(), "what you typed before this question was dropped"); said != (typed == "y\n") {
+		if said := strings.Contains(p.closed(), "what you typed before this question was dropped"); !said {
 			t.Errorf("%q: %s", typed, p.shown())
 		}
 	}
@@ -266,5 +334,41 @@ func TestNobodyIsAsked(t *testing.T) {
 	}
 	if shown := p.closed(); strings.Contains(shown, "Your answer") {
 		t.Errorf("asked: %s", shown)
+	}
+}
+
+// Somebody may go on typing for a moment after a question was given up. What is typed later is for the shell.
+func TestTypedOn(t *testing.T) {
+	for _, tc := range []struct {
+		after time.Duration
+		kept  string
+	}{{time.Second, "\n"}, {time.Minute, "ls\n"}} {
+		p := newTTY(t, 80)
+		now := time.Unix(0, 0)
+		on := term.New(role.Env{Stdin: p.end, Stdout: p.end, Stderr: p.end, Now: func() time.Time { return now }})
+		typist := term.NewTypist(&on)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		done := make(chan error, 1)
+		go func() { _, err := typist.Ask(ctx, "which? "); done <- err }()
+		p.types("the r", "which? ")
+		p.await("the r")
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) || !typist.Dropped() || typist.Dropped() {
+			t.Fatalf("given up with %v, or not said once that text was dropped", err)
+		}
+		p.types("ls", "")
+		p.await("ls")
+		now = now.Add(tc.after)
+		typist.End()
+		if typist.Dropped() != (tc.kept == "\n") {
+			t.Errorf("after %s: dropped is wrong", tc.after)
+		}
+		p.types("\n", "")
+		line := make([]byte, 100)
+		n, err := p.end.Read(line)
+		if err != nil || string(line[:n]) != tc.kept {
+			t.Errorf("after %s %q is kept (%v), want %q", tc.after, line[:n], err, tc.kept)
+		}
 	}
 }

@@ -341,3 +341,19 @@ func TestBoardNeedsTerminal(t *testing.T) {
 		t.Errorf("keys from a file: %v", err)
 	}
 }
+
+// A question of megabytes takes no time from keys: each draw handles its beginning alone.
+func TestBoardLongQuestion(t *testing.T) {
+	s := newStage(t)
+	s.asks("paint it", strings.Repeat("a", 4<<20))
+	d := s.onBoard(100, 40)
+	d.until("writer asks", "aaaa", "    …")
+	d.types(strings.Repeat("jk", 50) + "a")
+	d.until("Answer question")
+	d.types("red\r")
+	d.until("nobody asks", "is answered")
+	d.types("q")
+	if err := d.ended(d.done); err != nil {
+		t.Error(err)
+	}
+}

@@ -239,6 +239,25 @@ func TestFollowersOfAnotherBlackboard(t *testing.T) {
 	has(t, err.Error(), "instance stage has another blackboard")
 }
 
+// The page of an instance that is removed ends with 3, and lets its port go.
+func TestPageOfRemoved(t *testing.T) {
+	s := newStage(t)
+	c := s.start("ui", "--no-open", "--port", "0")
+	s.Until("its address", func() bool { return strings.HasSuffix(c.out.String(), "\n") })
+	s.Must(os.RemoveAll(s.dir()))
+	err := c.wait()
+	if role.CodeOf(err) != role.NotFound {
+		t.Fatalf("it ends with %v", err)
+	}
+	has(t, err.Error(), "the instance stage was removed")
+	at, err := url.Parse(strings.TrimSpace(c.out.String()))
+	s.Must(err)
+	if one, err := net.Dial("tcp", at.Host); err == nil {
+		t.Error("its port is still open")
+		_ = one.Close()
+	}
+}
+
 // sett logs --follow goes on after sett down and sett up, and ends with 3 when its instance is removed, after the last lines.
 func TestLogsFollowTheInstance(t *testing.T) {
 	s := newStage(t)

@@ -140,7 +140,7 @@ func readText(a *app, what, name string) (string, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(from, maxText+1))
 	if err == nil && len(text) > maxText {
-		err = fmt.Errorf("it is larger than %d MiB", maxText>>20)
+		return "", role.Fail(role.Usage, fmt.Errorf("read %s: it is larger than %d MiB", what, maxText>>20), "commit it as a file, and name the file in the %s", what)
 	}
 	if err != nil {
 		return "", role.Fail(role.Usage, fmt.Errorf("read %s: %w", what, role.Cause(err)), "")

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"sett/blackboard"
 	"sett/roles/cli/grammar"
@@ -67,7 +68,7 @@ func (c *logsCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if err := c.narrow(a); err != nil {
+	if err := c.narrow(a, in); err != nil {
 		return err
 	}
 	place, err := a.at.Place(a.ctx, in)
@@ -117,18 +118,10 @@ func (c *logsCmd) Run(a *app) error {
 	return f.Run(a.ctx, o)
 }
 
-// narrow reads the claim or goal that lines have to be about. It opens the blackboard
-// for @last only: there are logs when nothing runs.
-func (c *logsCmd) narrow(a *app) error {
-	if c.Workflow == grammar.LastGoal {
-		b, _, done, err := a.at.Board(a.ctx)
-		if err != nil {
-			return err
-		}
-		defer done()
-		if c.Workflow, _, err = a.resolve(a.ctx, b, grammar.LastGoal); err != nil {
-			return err
-		}
+// narrow reads the claim or goal that lines have to be about.
+func (c *logsCmd) narrow(a *app, in *instance.Instance) error {
+	if err := c.goal(a, in); err != nil {
+		return err
 	}
 	for _, p := range []struct {
 		what string
@@ -142,6 +135,31 @@ func (c *logsCmd) narrow(a *app) error {
 			return role.Fail(role.Usage, fmt.Errorf("--%s: %q is no part of a %s's id", p.what, role.Clean(*p.part), p.what), "sett watch, sett goals and sett show @last show ids")
 		}
 		*p.part = part
+	}
+	return nil
+}
+
+// goal finds the goal that an id belongs to. Where the blackboard does not tell, it stays as it was typed: there are
+// logs when nothing runs.
+func (c *logsCmd) goal(a *app, in *instance.Instance) error {
+	newest := c.Workflow == grammar.LastGoal || c.Workflow == grammar.LastResult
+	if c.Workflow == "" || !newest && in.Down {
+		return nil
+	}
+	limit := time.Second
+	if newest {
+		limit = 0
+	}
+	b, _, done, err := a.at.BoardWithin(a.ctx, limit)
+	if err == nil {
+		defer done()
+		var goal string
+		if goal, err = a.resolveWorkflow(a.ctx, b, c.Workflow); err == nil && goal != "" {
+			c.Workflow = goal
+		}
+	}
+	if newest {
+		return err
 	}
 	return nil
 }

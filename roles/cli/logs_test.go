@@ -10,11 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"sett/blackboard"
 	"sett/contract/config"
 	"sett/roles/cli/instance"
 	"sett/roles/cli/logline"
 	"sett/roles/cli/term"
 	"sett/roles/role"
+	"sett/roles/role/words"
 )
 
 func TestReadableLine(t *testing.T) {
@@ -138,6 +140,24 @@ func TestLogsInterleave(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The id of anything that belongs to a goal means it, also when nothing runs that tells so.
+func TestLogsOfGoal(t *testing.T) {
+	s := newStage(t)
+	_, result := s.work(s.Goal("write"), blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Draft"})
+	goal, err := s.board.Records.Artefact(t.Context(), result)
+	s.Must(err)
+	dir := filepath.Join(s.home, "sett", "stage", "logs")
+	s.Must(os.MkdirAll(dir, 0o700))
+	said := `{"time":"2026-01-02T03:04:05Z","level":"INFO","msg":"goal posted","workflow":"` + goal.WorkflowID + `"}` + "\n"
+	s.Must(os.WriteFile(filepath.Join(dir, "orchestrator.log"), []byte(said), 0o600))
+	for _, id := range []string{goal.WorkflowID, result, strings.ToLower(words.Short(result)), "@last"} {
+		has(t, s.shown("logs", "--workflow", id), "goal posted")
+	}
+	s.refuses(role.NotFound, "nothing was logged about a goal ZZZZZZZZ", "logs", "--workflow", "ZZZZZZZZ")
+	s.refuses(role.NotFound, "1 is too short: type 2 characters of the id or more", "show", "1")
+	s.refuses(role.NotFound, "no artefact or claim has an id", "show", "ZZ")
 }
 
 // TestLogsFollow: the past once, then what is new, of units that begin later too;

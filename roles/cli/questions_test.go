@@ -165,6 +165,59 @@ func TestQuestionAskedAgain(t *testing.T) {
 	}
 }
 
+// A question that is shown in part has the command that shows all of it, and one of the orchestrator's the command that
+// gives the goal up.
+func TestLongQuestions(t *testing.T) {
+	s := newStage(t)
+	s.by("anna")
+	goal, _, short := s.asks("paint it", "which?")
+	has(t, s.shown("questions"), "    which?\n  sett --name stage answer "+words.Short(short))
+	for _, text := range []string{strings.Repeat("which one? ", 500), strings.Repeat("which?\n", 50), strings.Repeat("a", 1<<20)} {
+		of, _, long := s.asks("paint that", text)
+		look := "  sett --name stage unearth " + words.Short(long) + "\n  sett --name stage answer " + words.Short(long) + ` "…"`
+		has(t, s.shown("questions", "--workflow", long), look)
+		_, _, err := s.run("wait", long)
+		has(t, err.Error(), look)
+		p := newTTY(t, 200)
+		c := s.startAt(p, "wait", long)
+		p.await("  sett --name stage unearth " + words.Short(long) + " shows all of it\r\n")
+		c.stop()
+		_ = c.wait()
+		if ms := s.listed("--workflow", long); len(ms) != 1 || ms[0].Text != text || ms[0].Look != "" {
+			t.Errorf("for programs it is not whole, or has a look")
+		}
+		_, _, err = s.run("cancel", of, "enough")
+		s.Must(err)
+	}
+	other, _, longer := s.asks("paint both", strings.Repeat("which one? ", 20)) // all of it is in the list, and a part at the bottom
+	if strings.Contains(s.shown("questions", "--workflow", longer), "unearth") {
+		t.Error("a question that is shown whole has a command that shows all of it")
+	}
+	p := newTTY(t, 200)
+	c := s.startAt(p, "watch")
+	p.await("  sett --name stage unearth " + words.Short(longer))
+	c.stop()
+	_ = c.wait()
+	for _, id := range []string{goal, other} {
+		_, _, err := s.run("cancel", id, "enough")
+		s.Must(err)
+	}
+	_, _, question := s.asksAtTheLimit()
+	ms := s.listed()
+	if len(ms) != 1 || len(ms[0].Commands) != 2 || ms[0].Commands[1] != "sett --name stage cancel "+ms[0].WorkflowID+` "why"` {
+		t.Errorf("at the limit %+v", ms)
+	}
+	has(t, s.shown("questions"), "answer "+words.Short(question)+" \"…\"\n  sett --name stage cancel "+words.Short(ms[0].WorkflowID)+` "why"`)
+}
+
+// shown is the output of a command.
+func (s *stage) shown(args ...string) string {
+	s.t.Helper()
+	stdout, _, err := s.run(args...)
+	s.Must(err)
+	return stdout
+}
+
 // asksAtTheLimit plays a draft that was rejected once too often.
 func (s *stage) asksAtTheLimit() (draft, rework, question string) {
 	s.t.Helper()
@@ -243,7 +296,7 @@ func TestQuestionsWaitUntilTheEnd(t *testing.T) {
 	s.Until("it follows the ledger", func() bool { return s.Server.Followers() == 1 })
 	claim, _ := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Done", Payload: "done"})
 	s.Complete(claim)
-	if err := c.wait(); role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "ended before it asked anybody: it is achieved") {
+	if err := c.wait(); role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "is achieved: nothing of it waits for a person any more") {
 		t.Errorf("while it is waited for: %v", err)
 	}
 	for _, tc := range []struct {

@@ -68,7 +68,7 @@ func (c *rejectCmd) meant(a *app, b *instance.Board, in *instance.Instance) (hel
 	case len(typed) == 0:
 		return held, nil, role.Fail(role.Usage, errors.New("missing argument WHY"), `%s "why"`, a.at.CommandLine(in, strings.TrimSpace("reject "+role.Clean(id))))
 	case id == "":
-		held, err = onlyMatter(a, b, in, view.MatterGate)
+		held, err = onlyMatter(a, b, in, view.MatterGate, a.at.CommandLine(in, `reject ID "why"`)+" rejects one")
 	default:
 		held, err = atGate(a, b, in, id)
 	}

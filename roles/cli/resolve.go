@@ -32,6 +32,10 @@ func (a *app) resolve(ctx context.Context, b *instance.Board, part string, want 
 	case errors.As(err, &several):
 		return "", "", role.Fail(role.NotFound, candidates(ctx, a, b, several), "type more of the one you mean")
 	case errors.Is(err, blackboard.ErrNotFound):
+		if short, ok := blackboard.NormalizeIDPart(part); ok && len(short) < leastLookedUp {
+			return "", "", role.Fail(role.NotFound, fmt.Errorf("%s is too short: type %d characters of the id or more", role.Clean(part), leastLookedUp),
+				"sett goals and sett hoard list ids; %s is the newest goal", grammar.LastGoal)
+		}
 		var words []string
 		for _, k := range want {
 			words = append(words, string(k))
@@ -41,6 +45,9 @@ func (a *app) resolve(ctx context.Context, b *instance.Board, part string, want 
 	}
 	return id, kind, err
 }
+
+// leastLookedUp is the shortest part of an id, in characters, that the blackboard looks up.
+const leastLookedUp = 2
 
 // leastIDPart is the shortest part of an id, in characters, where a text may stand in its
 // place: an answer may be one letter.
@@ -65,7 +72,7 @@ func idAndText(a *app, b *instance.Board, first string, rest []string) (id strin
 	}
 	_, _, err = b.Index.Resolve(a.ctx, first, blackboard.KindArtefact, blackboard.KindClaim)
 	switch several := (*blackboard.AmbiguousError)(nil); {
-	case err == nil || errors.As(err, &several) || errors.Is(err, blackboard.ErrNotFound) && looksLikeID(first):
+	case err == nil || errors.As(err, &several) || errors.Is(err, blackboard.ErrNotFound) && (looksLikeID(first) || len(rest) > 0 && isShownAsID(first)):
 		return first, rest, nil
 	case errors.Is(err, blackboard.ErrNotFound):
 		return "", text, nil
@@ -79,14 +86,21 @@ func looksLikeID(s string) bool {
 	return strings.ContainsAny(s, "0123456789") && strings.Trim(s, "0123456789") != ""
 }
 
+// isShownAsID says whether a word without digits has the length and the letters of an id as Sett shows it. One of
+// twenty ids has no digit; words of that kind begin few texts.
+func isShownAsID(s string) bool {
+	return (len(s) == blackboard.ShortIDLength || len(s) == blackboard.IDLength) && strings.Trim(s, "ABCDEFGHJKMNPQRSTVWXYZ") == ""
+}
+
 // openMatters returns the matters of a kind that wait for a person.
 func openMatters(a *app, b *instance.Board, in *instance.Instance, kind string) ([]view.Matter, error) {
 	all, err := view.MatterReader{Reader: status.Reader(a.at, b, in)}.Open(a.ctx)
 	return slices.DeleteFunc(all, func(m view.Matter) bool { return m.Kind != kind || m.WorkflowID == "" }), err
 }
 
-// onlyMatter returns the artefact of the only matter of a kind that waits for a person.
-func onlyMatter(a *app, b *instance.Board, in *instance.Instance, kind string) (blackboard.Artefact, error) {
+// onlyMatter returns the artefact of the only matter of a kind that waits for a person. The hint is for the case that
+// several wait.
+func onlyMatter(a *app, b *instance.Board, in *instance.Instance, kind, hint string) (blackboard.Artefact, error) {
 	all, err := openMatters(a, b, in, kind)
 	switch {
 	case err != nil:
@@ -100,10 +114,8 @@ func onlyMatter(a *app, b *instance.Board, in *instance.Instance, kind string) (
 	for _, m := range all {
 		lines = append(lines, m.Brief())
 	}
-	hint := ""
 	if kind == view.MatterGate {
 		lines[0] = words.Count(len(all), "artefact") + " wait for approval; say which one is meant"
-		hint = a.at.CommandLine(in, "approve --all") + " approves them all"
 	}
 	return blackboard.Artefact{}, role.Fail(role.Usage, errors.New(strings.Join(lines, "\n")), "%s", hint)
 }

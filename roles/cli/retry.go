@@ -316,6 +316,9 @@ func failedOf(a *app, b *instance.Board, in *instance.Instance, goal string) (f 
 		f.ends = append(f.ends, end)
 	}
 	if all.None() {
+		if by := view.RetriedBy(a.ctx, status.BoardOf(b), b.Ledger, all.Workflow); by != "" {
+			return f, role.Fail(role.NotFound, fmt.Errorf("nothing to retry: %s had goal %s tried again, and it is %s", role.Clean(by), words.Short(goal), all.Workflow.Status), "%s", a.at.CommandLine(in, "show "+words.Short(goal)))
+		}
 		return f, role.Fail(role.NotFound, fmt.Errorf("nothing to retry: goal %s is %s, and nothing of it failed", words.Short(goal), all.Workflow.Status), "%s", a.at.CommandLine(in, "show "+words.Short(goal)))
 	}
 	return f, nil

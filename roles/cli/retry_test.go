@@ -111,7 +111,7 @@ func TestRetryLanding(t *testing.T) {
 		t.Errorf("stdout %q, stderr %q", stdout, stderr)
 	}
 	s.refuses(role.Failed, "it is tried again", "retry", first)
-	s.refuses(role.NotFound, "goal "+words.Short(goal)+" is active, and nothing of it failed", "retry", goal)
+	s.refuses(role.NotFound, "anna had goal "+words.Short(goal)+" tried again, and it is active", "retry", goal)
 
 	s.applies(func(c *config.Config) { c.Agents[0].Name = "author" })
 	second := landingFails(blackboard.TypeAgentRemoved)
@@ -143,7 +143,7 @@ func TestRetryAfterLimit(t *testing.T) {
 	if w.Status != blackboard.WorkflowActive || w.Outstanding != 1 {
 		t.Errorf("%+v", w)
 	}
-	s.refuses(role.NotFound, "is active, and nothing of it failed", "retry", "@last")
+	s.refuses(role.NotFound, "had goal "+words.Short(goal)+" tried again, and it is active", "retry", "@last")
 }
 
 // between are claims that somebody tries again just before they are read.

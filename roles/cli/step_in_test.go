@@ -121,7 +121,7 @@ func TestRetry(t *testing.T) {
 		t.Errorf("a Failure that was retried is the outcome:\n%s", stdout)
 	}
 	s.refuses(role.NotFound, "it is Draft", "retry", draft)
-	s.refuses(role.NotFound, "goal "+words.Short(goal)+" is active, and nothing of it failed", "retry", goal)
+	s.refuses(role.NotFound, "anna had goal "+words.Short(goal)+" tried again, and it is active", "retry", goal)
 	s.refuses(role.NotFound, "has an id", "retry", "zzzzzz")
 	_, bidding, _ := s.asks("paint it", "which?")
 	s.refuses(role.Failed, "it has not failed", "retry", bidding)
@@ -173,7 +173,7 @@ func TestRetryGoal(t *testing.T) {
 	if w.Failures != 0 || w.Status != blackboard.WorkflowActive {
 		t.Errorf("%+v", w)
 	}
-	s.refuses(role.NotFound, "goal "+words.Short(goal)+" is active, and nothing of it failed", "retry", words.Short(goal))
+	s.refuses(role.NotFound, "had goal "+words.Short(goal)+" tried again, and it is active", "retry", words.Short(goal))
 }
 
 // failsLate has the writer fail on what it made, while the instance is stopping.

@@ -14,6 +14,7 @@ import (
 	"sett/roles/cli/act"
 	"sett/roles/cli/board"
 	"sett/roles/cli/instance"
+	"sett/roles/cli/ledger"
 	"sett/roles/cli/term"
 	"sett/roles/cli/ui"
 	"sett/roles/role"
@@ -28,8 +29,8 @@ type uiCmd struct {
 // Help is shown by `sett ui --help`.
 func (uiCmd) Help() string {
 	return `Shows the clan at work in a browser of this machine: what needs you, with the answer right
-there; agents, goals, artefacts, the clan's plan and the ledger, live. It serves until Ctrl-C,
-and prints the page's address, which opens the page once and within 15 minutes.
+there; agents, goals, artefacts, the clan's plan and the ledger, live. It serves until Ctrl-C or
+sett down --purge, and prints the page's address, which opens the page once and within 15 minutes.
 
 Nobody else can read the page: it is served on this machine's own address, to the browser that
 opened the printed one. Linux also keeps other users of the machine from it, and tools of agents.
@@ -117,7 +118,26 @@ func (c *uiCmd) Run(a *app) error {
 		}
 	}
 	a.Sayf("sett: the page of %s is served until Ctrl-C%s\n", in.Name, opened)
-	return server.Serve(a.ctx, l)
+	ctx, cancel := context.WithCancelCause(a.ctx)
+	defer cancel(nil)
+	go func() { cancel(removal(ctx, a, in)) }()
+	if err := server.Serve(ctx, l); a.ctx.Err() != nil || ctx.Err() == nil {
+		return err
+	}
+	return context.Cause(ctx)
+}
+
+// pageLook is the time between two looks at whether the instance of a page is still there.
+const pageLook = time.Second
+
+// removal returns an error once an instance is removed: its page can show nothing any more, and would keep the port.
+func removal(ctx context.Context, a *app, in *instance.Instance) error {
+	return role.Every(ctx, pageLook, func(context.Context) error {
+		if fate := instance.FateOf(in); fate == instance.Removed {
+			return ledger.Gone(a.at, in, fate, "")
+		}
+		return nil
+	})
 }
 
 // about finds the instance, which has to run, and the goal.

@@ -145,6 +145,7 @@ func (w *goalWaiter) follow(ctx context.Context) error {
 	v.of(w.goal)
 	v.waits, v.onlyWaits, v.asks = role.IsTerminal(w.Stderr), true, w.asks
 	v.atTerminal()
+	defer v.asks.end()
 	if err := v.follower.Patiently(ctx, func() (err error) {
 		if from, err = w.b.Ledger.Last(ctx); err != nil {
 			return err
@@ -252,11 +253,11 @@ func (w *goalWaiter) taken(ctx context.Context) (end, err error) {
 	return w.endedUnasked(ctx, w.b, w.in, w.is.Workflow)
 }
 
-// endedUnasked is the command's end when the goal ended before it asked a person.
+// endedUnasked is the command's end when the goal ended, and nothing of it waits for a person any more.
 func (a *app) endedUnasked(ctx context.Context, b *instance.Board, in *instance.Instance, w blackboard.Workflow) (end, err error) {
 	if w.Status != blackboard.WorkflowAchieved {
 		return a.ending(ctx, b, in, w.ID)
 	}
-	return role.Fail(role.Failed, fmt.Errorf("goal %s ended before it asked anybody: it is %s", words.Short(w.ID), w.Status),
+	return role.Fail(role.Failed, fmt.Errorf("goal %s is %s: nothing of it waits for a person any more", words.Short(w.ID), w.Status),
 		"%s", a.at.CommandLine(in, "show "+words.Short(w.ID))), nil
 }

@@ -26,6 +26,7 @@ var (
 // view's goal or of all, and returns the command's end; err is set when that cannot be
 // read.
 func (v *ledgerView) toEnd(ctx context.Context, from string) (end, err error) {
+	defer v.asks.end()
 	if err := v.ask(ctx); err != nil {
 		return nil, err
 	}

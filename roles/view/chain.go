@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
+	"time"
 
 	"sett/blackboard"
 )
@@ -85,6 +87,42 @@ func failedOf(ctx context.Context, b Board, goal string) (f Failed, err error) {
 		}
 	}
 	return f, nil
+}
+
+// RetriedBy is the person that had work of a goal tried again last, or "somebody" where the ledger does not tell;
+// empty: nothing of it was.
+func RetriedBy(ctx context.Context, b Board, ledger interface {
+	History(ctx context.Context, after string, most int64) ([]blackboard.Event, error)
+}, w blackboard.Workflow) string {
+	var since []time.Time
+	for failure := range strings.FieldsSeq(w.Retried) {
+		since = append(since, blackboard.IDTime(failure))
+	}
+	ids, err := b.Index.WorkflowClaims(ctx, w.ID)
+	if err != nil {
+		return ""
+	}
+	claims, each, err := b.Claims.TryClaims(ctx, ids)
+	if err != nil {
+		return ""
+	}
+	for i, c := range claims {
+		if each[i] == nil && c.RetryOf != "" {
+			since = append(since, c.OpenedAt)
+		}
+	}
+	if len(since) == 0 {
+		return ""
+	}
+	const near, most = time.Minute, 5000 // clocks differ; the entry is among the next ones, unless the Failure was of no claim and long ago
+	by := "somebody"
+	events, err := ledger.History(ctx, blackboard.PositionAt(slices.MaxFunc(since, time.Time.Compare).Add(-near)), most)
+	for _, e := range events {
+		if err == nil && e.Kind == blackboard.EventRetry && e.Workflow == w.ID && e.Attributes[blackboard.AttributeBy] != "" {
+			by = e.Attributes[blackboard.AttributeBy]
+		}
+	}
+	return by
 }
 
 // chain returns the versions of an artefact's thread, from the first on, each

@@ -11,6 +11,9 @@ import (
 	"sett/roles/role/words"
 )
 
+// cutMark ends a text that goes on.
+const cutMark = "\n…"
+
 // Excerpt is the beginning of a payload, for people: of a Failure's report the reason
 // and the tool's last lines, of a Conflict its files, else the first lines.
 func Excerpt(a blackboard.Artefact) string {
@@ -33,7 +36,7 @@ func Excerpt(a blackboard.Artefact) string {
 	}
 	s = strings.TrimRight(s, "\n")
 	if cut {
-		s += "\n…"
+		s += cutMark
 	}
 	return s
 }

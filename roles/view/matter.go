@@ -38,8 +38,10 @@ type Matter struct {
 	WorkflowID string        `json:"workflow_id"`
 	Goal       string        `json:"goal"`           // the beginning of its text
 	Text       string        `json:"text"`           // the question; of a gate the artefact's summary or beginning; of a landing, a bid and a model the reason
-	Look       string        `json:"look,omitempty"` // of a gate: the command that shows the artefact
+	Look       string        `json:"look,omitempty"` // of a gate: the command that shows the artefact; of a question that people are shown in part: the one that shows all of it
 	Commands   []string      `json:"commands"`       // that settle it; ids are whole for programs
+
+	unearth string // of a question, for people: the command that shows all of it
 }
 
 // MatterSubject is the artefact that a matter is about.
@@ -131,8 +133,8 @@ func (r MatterReader) fill(m *Matter, o *blackboard.Outline, claim blackboard.Cl
 		if o.NamesCommit() {
 			look += "--diff "
 		}
-		m.Look = r.Command(look + r.id(o))
-		m.Commands = []string{r.Command("approve " + r.id(o)), r.Command("reject " + r.id(o) + ` "why"`)}
+		m.Look = r.Command(look + r.id(o.ID))
+		m.Commands = []string{r.Command("approve " + r.id(o.ID)), r.Command("reject " + r.id(o.ID) + ` "why"`)}
 		return
 	}
 	m.About = MatterSubject{claim.ArtefactID, claim.Target.Type, claim.Target.Version}
@@ -140,15 +142,25 @@ func (r MatterReader) fill(m *Matter, o *blackboard.Outline, claim blackboard.Cl
 	if m.Text == "" {
 		m.Text = GistOf(o)
 	}
-	m.Commands = []string{r.Command("answer " + r.id(o) + ` "…"`)}
+	m.Commands = []string{r.Command("answer " + r.id(o.ID) + ` "…"`)}
+	if o.ProducedByRole == blackboard.RoleOrchestrator { // at a limit; the answer would begin one more round
+		m.Commands = append(m.Commands, r.Command("cancel "+r.id(o.WorkflowID)+` "why"`))
+	}
+	if r.Whole {
+		return
+	}
+	m.unearth = r.Command("unearth " + r.id(o.ID))
+	if o.Payload == "" && o.PayloadSize > 0 || strings.HasSuffix(Excerpt(blackboard.Artefact{Payload: m.Text}), cutMark) {
+		m.Look = m.unearth
+	}
 }
 
-// id is an artefact's id in a command line: short for people, since they may have to type it.
-func (r MatterReader) id(o *blackboard.Outline) string {
+// id is an id in a command line: short for people, since they may have to type it.
+func (r MatterReader) id(whole string) string {
 	if r.Whole {
-		return o.ID
+		return whole
 	}
-	return words.Short(o.ID)
+	return words.Short(whole)
 }
 
 // claims reads the claims of questions, by id.
@@ -285,6 +297,15 @@ func (m Matter) Next() []string {
 		return m.Commands
 	}
 	return append([]string{m.Look}, m.Commands...)
+}
+
+// LookFor is the command that shows a question whole, for a place that shows so much of its text; empty: that is all
+// of it, or it is no question.
+func (m Matter) LookFor(shown string) string {
+	if m.Look != "" || shown == role.Clean(strings.TrimSpace(m.Text)) {
+		return m.Look
+	}
+	return m.unearth
 }
 
 // Brief is a matter in a message: one line about it, then its text, then the command

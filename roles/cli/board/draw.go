@@ -339,7 +339,8 @@ func (m *model) foot() []live.Styled {
 		if m.bad {
 			as = term.Bad
 		}
-		for _, part := range term.Wrap(role.Clean(m.message), m.columns)[:min(3, len(term.Wrap(role.Clean(m.message), m.columns)))] {
+		all := term.Wrap(role.Clean(m.message), m.columns)
+		for _, part := range all[:min(3, len(all))] {
 			lines = append(lines, live.Styled{{Text: part, As: as}})
 		}
 	}

@@ -63,7 +63,25 @@ func (s sheet) presentRows(v *present) []row {
 	return rows
 }
 
-const mostAsked = 4 // lines of a question in a list
+// The most of a question in a list. The text is cut before it is broken: an agent may ask with
+// megabytes, and each key draws anew.
+const (
+	mostAsked      = 4    // lines
+	mostAskedBytes = 1000 // and bytes
+)
+
+// beginning is the part of a question that a list shows, and whether there is more.
+func beginning(text string) (lines []string, more bool) {
+	head := text
+	if len(head) > mostAskedBytes {
+		head, more = strings.ToValidUTF8(head[:mostAskedBytes], ""), true
+	}
+	lines = strings.Split(strings.TrimSpace(head), "\n")
+	if len(lines) > mostAsked {
+		return lines[:mostAsked], true
+	}
+	return lines, more
+}
 
 // matterRows are the matters that wait for a person.
 func (s sheet) matterRows(all []view.Matter) []row {
@@ -86,15 +104,14 @@ func (s sheet) matterRows(all []view.Matter) []row {
 		}
 		rows = append(rows, row{key: "matter " + x.ID, matter: x, to: to, line: live.Styled{{Text: head, As: term.Warn},
 			{Text: "  " + words.Short(x.ID) + "  " + age(x.AgeSeconds, max(s.m.now.Sub(s.m.read), 0)) + "  goal " + words.Short(x.WorkflowID) + " " + words.Quote(x.Goal), As: term.Dim}}})
-		lines := strings.Split(strings.TrimSpace(x.Text), "\n")
-		for j, line := range lines {
-			if j == mostAsked {
-				rows = append(rows, say("    …", term.Dim))
-				break
-			}
+		lines, more := beginning(x.Text)
+		for _, line := range lines {
 			for _, part := range term.Wrap(clean(line), max(s.m.columns-6, 1)) {
 				rows = append(rows, say("    "+part, term.Plain))
 			}
+		}
+		if more {
+			rows = append(rows, say("    …", term.Dim))
 		}
 		if slices.Contains([]string{view.MatterLanding, view.MatterBid, view.MatterModel}, x.Kind) && len(x.Commands) > 0 {
 			rows = append(rows, say("    "+x.Commands[0], term.Bold))

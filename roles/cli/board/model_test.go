@@ -119,6 +119,23 @@ func screens() map[string]*model {
 	return all
 }
 
+// A question of megabytes takes a few rows of a list, and each draw and key handles no more of it.
+func TestLongQuestion(t *testing.T) {
+	for name, text := range map[string]string{"one line": strings.Repeat("a", 1<<20), "words": strings.Repeat("what now, ", 1<<17), "tabs": strings.Repeat("a\t", 1<<19), "lines": strings.Repeat("what now?\n", 1<<17), "blanks": strings.Repeat(" ", 1<<20)} {
+		m := at(place{kind: paneNow}, nil)
+		long := matters[0]
+		long.Text = text
+		m.take(m.here(), wasRead{values: thePresent(), matters: []view.Matter{long}})
+		rows := sheet{m, m.here()}.matterRows(m.matters)
+		if shown := len(rows); shown > 1+mostAskedBytes*8/70 {
+			t.Errorf("%s: %d rows", name, shown)
+		}
+		if last := rows[len(rows)-1].line[0].Text; last != "    …" {
+			t.Errorf("%s: it ends with %q", name, last)
+		}
+	}
+}
+
 func press(m *model, all ...string) (effects []effect) {
 	for _, k := range all {
 		effects = append(effects, m.key(k)...)

@@ -72,7 +72,11 @@ func matterLines(m view.Matter) []Styled {
 	if m.Kind == view.MatterGate {
 		head = role.Clean(m.About.Type) + " of " + who + " waits for approval: "
 	}
-	lines := []Styled{{{head + words.Quote(m.Text), term.Warn}}}
+	text := words.Quote(m.Text)
+	lines := []Styled{{{head + text, term.Warn}}}
+	if look := m.LookFor(text); look != "" && m.Kind == view.MatterQuestion {
+		lines = append(lines, Styled{{"  " + role.Clean(look), term.Bold}})
+	}
 	if len(m.Commands) > 0 {
 		lines = append(lines, Styled{{"  " + role.Clean(m.Commands[0]), term.Bold}})
 	}

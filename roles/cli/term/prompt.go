@@ -11,6 +11,7 @@ import (
 
 	"github.com/muesli/cancelreader"
 	"golang.org/x/sys/unix"
+	"golang.org/x/term"
 
 	"sett/roles/role"
 )
@@ -30,10 +31,12 @@ func CanAsk(e role.Env) bool {
 }
 
 // Typist asks a person while a command goes on. A question that is given up leaves no read
-// behind.
+// behind, and none of its answer: the shell would take that for a command.
 type Typist struct {
-	on    *Terminal
-	ended bool // there will be no more lines
+	on      *Terminal
+	ended   bool      // there will be no more lines
+	gaveUp  time.Time // when a question was given up last; zero: none was
+	dropped bool      // text was typed at that question
 }
 
 // NewTypist returns a reader of the terminal's lines.
@@ -46,7 +49,7 @@ func (p *Typist) Ask(ctx context.Context, prompt string) (string, error) {
 	if err := ask(p.on, Fold(p.on.Prompt, prompt, "  ")); err != nil {
 		return "", err
 	}
-	text, err := p.lines(ctx)
+	text, err := p.lines(ctx, "")
 	return strings.TrimLeft(strings.TrimRight(text, " \t\r\n"), " \t"), err
 }
 
@@ -62,7 +65,7 @@ func (p *Typist) AskText(ctx context.Context, prompt string) (string, error) {
 		return "", err
 	}
 	for text += "\n"; ; {
-		more, err := p.lines(ctx)
+		more, err := p.lines(ctx, text)
 		if err != nil {
 			return "", err
 		}
@@ -76,8 +79,26 @@ func (p *Typist) AskText(ctx context.Context, prompt string) (string, error) {
 // together is how long after a line another one is taken to have been pasted with it.
 const together = 100 * time.Millisecond
 
-// lines reads a line, and those that arrive together with it.
-func (p *Typist) lines(ctx context.Context) (string, error) {
+// Dropped says, once, whether text was dropped that was typed at a question which was given up.
+func (p *Typist) Dropped() bool {
+	dropped := p.dropped
+	p.dropped = false
+	return dropped
+}
+
+// typedOn is how long somebody may go on with an answer after its question was given up.
+const typedOn = 5 * time.Second
+
+// End ends the asking. An answer that somebody still types to a question which was given up a
+// moment ago is dropped: the command's end must not hand it to the shell.
+func (p *Typist) End() {
+	if !p.gaveUp.IsZero() && p.on.Now().Sub(p.gaveUp) < typedOn {
+		p.dropped = forget(p.on.Stdin)
+	}
+}
+
+// lines reads a line, and those that arrive together with it. Text of before belongs to them.
+func (p *Typist) lines(ctx context.Context, before string) (string, error) {
 	in, _ := p.on.Stdin.(*os.File)
 	text, err := "", io.EOF
 	if !p.ended {
@@ -101,6 +122,9 @@ func (p *Typist) lines(ctx context.Context) (string, error) {
 	}
 	if err != nil {
 		_, _ = fmt.Fprintln(p.on.Prompt)
+		if ctx.Err() != nil {
+			p.gaveUp, p.dropped = p.on.Now(), forget(p.on.Stdin) || before+text != ""
+		}
 		return "", err
 	}
 	return text, nil
@@ -147,13 +171,24 @@ func readLine(ctx context.Context, from *os.File) (string, error) {
 	return line, nil
 }
 
-// forget drops the input of a terminal that was not read, and says whether a line was among
-// it. Any other input keeps all.
+// forget drops the input of a terminal that was not read, and says whether there was any, also
+// a line that has no end yet. Any other input keeps all.
 func forget(from io.Reader) (said bool) {
 	f, ok := from.(*os.File)
 	if !ok || !role.IsTerminal(f) {
 		return false
 	}
+	said = drain(f)
+	if before, err := term.MakeRaw(int(f.Fd())); err == nil { // else it hands out no line that has no end
+		said = drain(f) || said
+		_ = term.Restore(int(f.Fd()), before)
+	}
+	flush(int(f.Fd())) // the rest
+	return said
+}
+
+// drain reads the input that a terminal hands out now, and says whether a text was among it.
+func drain(f *os.File) (said bool) {
 	buf := make([]byte, 4096)
 	for range 64 {
 		ready := []unix.PollFd{{Fd: int32(f.Fd()), Events: unix.POLLIN}} //nolint:gosec // a file descriptor is small
@@ -166,6 +201,5 @@ func forget(from io.Reader) (said bool) {
 			break
 		}
 	}
-	flush(int(f.Fd())) // the rest, and a line that has no end yet
 	return said
 }

@@ -34,28 +34,35 @@ func Size(w any) (columns, rows int) {
 // Cut shortens a clean text to a number of columns. A text that was cut ends with an
 // ellipsis.
 func Cut(s string, columns int) string {
-	if Width(s) <= columns {
+	if !wider(s, columns) {
 		return s
 	}
 	if columns < 1 {
 		return ""
 	}
 	head, _ := split(s, columns-1)
-	return strings.TrimRight(head, " ") + "…"
+	return strings.TrimRight(head[:outsideEscape(s, len(head))], " ") + "…"
+}
+
+// wider says whether a text takes more columns. It reads no more of the text than it has to.
+func wider(s string, columns int) bool {
+	_, tail := split(s, columns)
+	return tail != ""
 }
 
 // Untab puts blanks in the place of tabs, up to the next column that eight divides, as
 // terminals do.
 func Untab(s string) string {
 	before, after, found := strings.Cut(s, "\t")
-	for found {
-		before += strings.Repeat(" ", 8-Width(before)%8)
-		s = after
-		var next string
-		next, after, found = strings.Cut(s, "\t")
-		before += next
+	if !found {
+		return s
 	}
-	return before
+	var out strings.Builder
+	for found {
+		out.WriteString(before + strings.Repeat(" ", 8-Width(before)%8)) // a tab begins at a column that eight divides
+		before, after, found = strings.Cut(after, "\t")
+	}
+	return out.String() + before
 }
 
 // Pad fills a text up to a number of columns with blanks.
@@ -63,16 +70,17 @@ func Pad(s string, columns int) string {
 	return s + strings.Repeat(" ", max(columns-Width(s), 0))
 }
 
-// Wrap breaks a clean line into lines of so many columns, between words where it can.
+// Wrap breaks a clean line into lines of so many columns, between words where it can. It looks
+// at each part of the line a few times at most: a line may have a million characters.
 func Wrap(s string, columns int) []string {
 	columns = max(columns, 1)
 	var lines []string
-	for Width(s) > columns {
+	for wider(s, columns) {
 		head, _ := split(s, columns+1)
 		at := strings.LastIndexByte(head, ' ')
 		if at <= 0 || strings.TrimSpace(head[:at]) == "" {
 			head, _ = split(s, columns)
-			at = max(len(head), firstCluster(s))
+			at = outsideEscape(s, max(len(head), firstCluster(s)))
 		}
 		lines = append(lines, strings.TrimRight(s[:at], " "))
 		s = strings.TrimLeft(s[at:], " ")
@@ -214,6 +222,22 @@ func split(s string, columns int) (head, tail string) {
 		at += len(cluster)
 	}
 	return s[:at], s[at:]
+}
+
+// outsideEscape moves a break in a clean text before the escape that it would cut, such as
+// \x1b, unless nothing would be left in front of it.
+func outsideEscape(s string, at int) int {
+	const longest = len(`\U0010ffff`)
+	from := max(at-longest+1, 0)
+	start := from + strings.LastIndexByte(s[from:at], '\\')
+	if start < from || start+1 >= len(s) || strings.TrimSpace(s[:start]) == "" {
+		return at
+	}
+	size := map[byte]int{'x': len(`\x1b`), 'u': len(`\u200b`), 'U': longest}[s[start+1]]
+	if start+max(size, len(`\r`)) > at {
+		return start
+	}
+	return at
 }
 
 func firstCluster(s string) int {

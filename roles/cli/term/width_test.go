@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"sett/roles/role"
 )
@@ -24,11 +25,42 @@ func TestWrap(t *testing.T) {
 		{"日本語 テキスト", 6, []string{"日本語", "テキス", "ト"}},
 		{"日本", 1, []string{"日", "本"}}, // too wide, and yet not for ever
 		{"e\u0301e\u0301 x", 2, []string{"e\u0301e\u0301", "x"}},
+		{`ab\x1bcd`, 5, []string{"ab", `\x1bc`, "d"}}, // an escape is broken only where it has no line of its own
+		{`abcde\u200bf`, 8, []string{"abcde", `\u200bf`}},
+		{`a\U000e0041b`, 10, []string{"a", `\U000e0041`, "b"}},
+		{`\u200b`, 4, []string{`\u20`, "0b"}},
+		{`ab\x1bcd`, 6, []string{`ab\x1b`, "cd"}},
 	} {
 		got := Wrap(tc.text, tc.columns)
 		if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", tc.want) {
 			t.Errorf("%q in %d: %q, want %q", tc.text, tc.columns, got, tc.want)
 		}
+	}
+}
+
+// A line may have a million characters, tabs or blanks. Work that grew with the square of that
+// would take minutes to hours.
+func TestWrapOfLongLines(t *testing.T) {
+	const n, limit = 1 << 20, 2 * time.Minute
+	done := make(chan bool)
+	go func() {
+		defer close(done)
+		for text, lines := range map[string]int{"a": n / 64, "ab ": 3 * n / 63, "日": n / 32, `\x1b`: 4 * n / 64, "a\u0301": n / 64} {
+			if got := Wrap(strings.Repeat(text, n), 64); len(got) < lines || len(got) > lines+1 {
+				t.Errorf("%d of %q become %d lines, want %d", n, text, len(got), lines)
+			}
+			if got := Cut(strings.Repeat(text, n), 64); Width(got) > 64 {
+				t.Errorf("%q is cut to %q", text, got)
+			}
+		}
+		if got := Untab(strings.Repeat("a\t", n)); len(got) != 8*n || strings.Contains(got, "\t") {
+			t.Errorf("tabs become %d bytes", len(got))
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(limit):
+		t.Fatalf("it takes longer than %s", limit)
 	}
 }
 
@@ -38,7 +70,7 @@ func TestCut(t *testing.T) {
 		columns int
 		want    string
 	}{
-		{"one two", 7, "one two"}, {"one two", 6, "one t…"}, {"one two", 5, "one…"}, {"one", 1, "…"}, {"one", 0, ""}, {"日本語", 5, "日本…"}, {"日本語", 4, "日…"},
+		{"one two", 7, "one two"}, {"one two", 6, "one t…"}, {"one two", 5, "one…"}, {"one", 1, "…"}, {"one", 0, ""}, {"日本語", 5, "日本…"}, {"日本語", 4, "日…"}, {`ab\x1bc`, 6, "ab…"}, {`ab\x1bc`, 7, `ab\x1bc`},
 	} {
 		if got := Cut(tc.text, tc.columns); got != tc.want || Width(got) > tc.columns {
 			t.Errorf("%q in %d: %q, want %q", tc.text, tc.columns, got, tc.want)
