@@ -88,6 +88,11 @@ func (t *Trial) grow(ctx context.Context) error {
 		return role.Fail(role.Environment, err, "")
 	}
 	t.place.store = s
+	if err := instance.BringIgnored(ctx, g, s, func(format string, args ...any) {
+		t.say("note", strings.TrimPrefix(strings.TrimSpace(fmt.Sprintf(format, args...)), "sett: warning: "))
+	}); err != nil {
+		return err
+	}
 	base := t.Goal.Base()
 	if base.Commit == "" {
 		base = blackboard.Base{Commit: head, Branch: branch}
