@@ -732,6 +732,31 @@ func TestLandInWorktrees(t *testing.T) {
 	}
 }
 
+// A branch that an operation of git in another working tree holds stays where it is, as git's own branch -f refuses to move it.
+func TestLandOntoHeldBranch(t *testing.T) {
+	s, before, _ := diverged(t)
+	other := filepath.Join(filepath.Dir(s.root), "linked")
+	s.git("branch", "below")
+	s.git("worktree", "add", "-q", "-b", "top", other, before)
+	gitIn(t, other, "", "commit", "-q", "--allow-empty", "-m", "above")
+	gitIn(t, other, "", "-c", "sequence.editor=sed -i.bak 1s/pick/edit/", "rebase", "-q", "-i", "--update-refs", before+"~1")
+	refused := func(branch, why, way string) {
+		t.Helper()
+		if _, _, err := s.run("land", "--onto", branch, "--merge"); role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), why) || !strings.Contains(hint(err), way) || s.rev(branch) != before {
+			t.Errorf("%v, hint %s", err, hint(err))
+		}
+	}
+	refused("below", "a rebase is under way in "+other+", and will move below", "git -C "+other+" status")
+	gitIn(t, other, "", "rebase", "--abort")
+	gitIn(t, other, "", "switch", "-q", "below")
+	gitIn(t, other, "", "bisect", "start", "-q", before, before+"~2")
+	gitIn(t, other, "", "checkout", "-q", "--detach", before+"~1")
+	refused("below", "a bisect is under way in "+other+", and will go back to below", "git -C "+other+" bisect reset")
+	gitIn(t, other, "", "bisect", "reset")
+	gitIn(t, other, "", "switch", "-q", "top")
+	s.land("--onto", "below", "--merge")
+}
+
 func TestLandBareParent(t *testing.T) {
 	s := landStage(t)
 	base := s.rev("main")
