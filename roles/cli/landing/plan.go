@@ -70,6 +70,9 @@ func (f Finder) Look(ctx context.Context, at *instance.Locator, in *instance.Ins
 		return nil, err
 	}
 	p := &Plan{Artefact: r.Artefact.ID, Goal: r.Goal.ID, Commit: r.Commit, Commits: []Step{}, Files: []commit.File{}, short: r.Short(), repo: repo, in: in}
+	if err := sameFormat(ctx, at, p); err != nil {
+		return nil, err
+	}
 	both, err := withStore(ctx, repo, in)
 	if err != nil {
 		return nil, err
