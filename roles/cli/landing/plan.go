@@ -190,7 +190,7 @@ func (l *looker) make(ctx context.Context, commits []string) (err error) {
 	}
 	if err == nil && l.To == l.From {
 		l.How = Already
-	} else if err == nil && l.repo.Signs(ctx) {
+	} else if err == nil && git.Signs(ctx, l.repo) {
 		l.sign = l.signing()
 	}
 	return err

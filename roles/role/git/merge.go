@@ -258,7 +258,7 @@ func (g Repository) Identity(ctx context.Context) (string, error) {
 }
 
 // Signs says whether the user's settings have git sign each commit.
-func (g Repository) Signs(ctx context.Context) bool {
+func Signs(ctx context.Context, g Repository) bool {
 	out, err := g.Run(ctx, "config", "--type=bool", "--get", "commit.gpgSign")
 	return err == nil && strings.TrimSpace(out) == "true"
 }

@@ -11,17 +11,17 @@ import (
 )
 
 // ignoredFile is the store's list of ignored files. Git reads it wherever it runs with the store.
-func (s *Store) ignoredFile() string { return filepath.Join(s.Dir, "info", "exclude") }
+func ignoredFile(s *Store) string { return filepath.Join(s.Dir, "info", "exclude") }
 
 // SetIgnored has git ignore the files of a list of patterns in all trees, as far as no .gitignore says otherwise. The tools'
 // own repositories get the list when their trees are prepared.
 func SetIgnored(s *Store, list string) error {
-	if has, err := os.ReadFile(s.ignoredFile()); err == nil && string(has) == list || gone(err) && list == "" {
+	if has, err := os.ReadFile(ignoredFile(s)); err == nil && string(has) == list || gone(err) && list == "" {
 		return nil
 	}
-	err := os.MkdirAll(filepath.Dir(s.ignoredFile()), 0o700)
+	err := os.MkdirAll(filepath.Dir(ignoredFile(s)), 0o700)
 	if err == nil {
-		err = WriteWhole(s.ignoredFile(), list)
+		err = WriteWhole(ignoredFile(s), list)
 	}
 	if err != nil {
 		return fmt.Errorf("write the list of ignored files: %w", role.Cause(err))
@@ -30,8 +30,8 @@ func SetIgnored(s *Store, list string) error {
 }
 
 // ignored is that list; empty: there is none.
-func (s *Store) ignored() (string, error) {
-	text, err := os.ReadFile(s.ignoredFile())
+func ignored(s *Store) (string, error) {
+	text, err := os.ReadFile(ignoredFile(s))
 	if gone(err) {
 		return "", nil
 	}

@@ -65,7 +65,7 @@ func (t *Tree) lendRepository(p Plan) error {
 	if sparse != "" {
 		files["info/sparse-checkout"] = cones(t.care.Sparse)
 	}
-	if files["info/exclude"], err = t.store.ignored(); err != nil {
+	if files["info/exclude"], err = ignored(t.store); err != nil {
 		return err
 	}
 	for _, own := range t.own { // last: no pattern of the person's takes one back
