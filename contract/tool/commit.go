@@ -61,12 +61,16 @@ func CommitMessage(role, summary, claim string) string {
 }
 
 // Committed is the output with the commit of the tool's changes. Embedded are folders of
-// the tree that were repositories of their own, modules submodules with changes; the metadata names both.
-func (o Output) Committed(hash string, embedded, modules []string) (Output, error) {
+// the tree that were repositories of their own, refused paths that git does not take, modules submodules with changes; the
+// metadata names all.
+func (o Output) Committed(hash string, embedded, refused, modules []string) (Output, error) {
 	o.Payload, o.Commit = hash, hash
 	var err error
 	if len(embedded) > 0 {
 		o, err = o.With("embedded_repositories", embedded)
+	}
+	if err == nil && len(refused) > 0 {
+		o, err = o.With("refused_paths", refused)
 	}
 	if err == nil {
 		o, err = o.Beside(modules)

@@ -66,6 +66,7 @@ func (c *forageCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	instance.TellIgnored(a.ctx, a.at, in)
 	instance.TellPointers(a.ctx, a.at, in, base.Commit) // and brings submodules, before any agent works
 	id := a.NewID()
 	err = post(a, b, in, blackboard.Artefact{

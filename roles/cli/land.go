@@ -30,7 +30,8 @@ func (landCmd) Help() string {
 the command that undoes it. Of a goal that is its Terminal's commit, else its last one.
 
 Where the branch has commits that the result lacks, --rebase, --merge or --squash says how
-to join them; new commits have your name. A conflict changes nothing: it names the files.
+to join them; new commits have your name, and no signature: where commit.gpgSign is set, a
+note has the command that signs them. A conflict changes nothing: it names the files.
 Files that are not committed are never overwritten, ignored ones neither. A branch that is
 checked out in another working tree is landed on there, with its files; one that is checked
 out nowhere just gets the commit. A working tree that git itself does not know, as after

@@ -315,6 +315,53 @@ func TestLandDiverged(t *testing.T) {
 	}
 }
 
+// New commits are unsigned also where the user's settings want a signature; the note has a command that signs them, after
+// which the result is still known to be there.
+func TestLandUnsigned(t *testing.T) {
+	s, _, _ := diverged(t)
+	if _, said, err := s.run("land", "--squash"); err != nil || strings.Contains(said, "sign") {
+		t.Fatalf("without the setting: %v %s", err, said)
+	}
+	s.git("reset", "-q", "--hard", "HEAD~1")
+	signer := filepath.Join(t.TempDir(), "signer")
+	s.Must(os.WriteFile(signer, []byte("#!/bin/sh\ncat >/dev/null\necho '[GNUPG:] SIG_CREATED ' >&2\necho signed\n"), 0o700))
+	s.vars["GIT_CONFIG_COUNT"], s.vars["GIT_CONFIG_KEY_0"], s.vars["GIT_CONFIG_VALUE_0"] = "1", "gpg.program", signer
+	s.git("config", "commit.gpgSign", "true")
+	signed := func(commit string) bool { return strings.Contains(s.show(commit), "\ngpgsig signed") }
+	for way, made := range map[string]int{"merge": 1, "rebase": 2, "squash": 1} {
+		before := s.rev("HEAD")
+		_, said, err := s.run("land", "--"+way)
+		if err != nil || signed("HEAD") {
+			t.Fatalf("--%s: %v %s", way, err, said)
+		}
+		_, sign, _ := strings.Cut(said, "wants it; to sign what it made: ")
+		sign, _, _ = strings.Cut(sign, "\n")
+		run := exec.Command("sh", "-ec", sign) //nolint:gosec // as it is proposed
+		run.Dir, run.Env = s.root, os.Environ()
+		for name, value := range s.vars {
+			run.Env = append(run.Env, name+"="+value)
+		}
+		if out, err := run.CombinedOutput(); err != nil || sign == "" {
+			t.Fatalf("--%s: %q: %v\n%s%s", way, sign, err, said, out)
+		}
+		for i := range made {
+			if commit := fmt.Sprintf("HEAD~%d", i); !signed(commit) {
+				t.Errorf("--%s: %q leaves %s without a signature:\n%s", way, sign, commit, s.show(commit))
+			}
+		}
+		if again, _, err := s.run("land", "--"+way); err != nil || !strings.Contains(again, "already there") {
+			t.Errorf("--%s again: %v %s", way, err, again)
+		}
+		s.git("reset", "-q", "--hard", before)
+	}
+}
+
+// show is a commit as git stores it.
+func (s *stage) show(commit string) string {
+	s.t.Helper()
+	return gitIn(s.t, s.root, "", "cat-file", "commit", commit)
+}
+
 // A squash is written as the user: what commits of agents say acts on no terminal.
 func TestLandSquashCleans(t *testing.T) {
 	for name, files := range map[string][]string{"one": {"f0"}, "two": {"f0", "f1"}} {
@@ -683,6 +730,31 @@ func TestLandInWorktrees(t *testing.T) {
 	if role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "a rebase is under way in "+other) {
 		t.Errorf("while topic is rebased: %v", err)
 	}
+}
+
+// A branch that an operation of git in another working tree holds stays where it is, as git's own branch -f refuses to move it.
+func TestLandOntoHeldBranch(t *testing.T) {
+	s, before, _ := diverged(t)
+	other := filepath.Join(filepath.Dir(s.root), "linked")
+	s.git("branch", "below")
+	s.git("worktree", "add", "-q", "-b", "top", other, before)
+	gitIn(t, other, "", "commit", "-q", "--allow-empty", "-m", "above")
+	gitIn(t, other, "", "-c", "sequence.editor=sed -i.bak 1s/pick/edit/", "rebase", "-q", "-i", "--update-refs", before+"~1")
+	refused := func(branch, why, way string) {
+		t.Helper()
+		if _, _, err := s.run("land", "--onto", branch, "--merge"); role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), why) || !strings.Contains(hint(err), way) || s.rev(branch) != before {
+			t.Errorf("%v, hint %s", err, hint(err))
+		}
+	}
+	refused("below", "a rebase is under way in "+other+", and will move below", "git -C "+other+" status")
+	gitIn(t, other, "", "rebase", "--abort")
+	gitIn(t, other, "", "switch", "-q", "below")
+	gitIn(t, other, "", "bisect", "start", "-q", before, before+"~2")
+	gitIn(t, other, "", "checkout", "-q", "--detach", before+"~1")
+	refused("below", "a bisect is under way in "+other+", and will go back to below", "git -C "+other+" bisect reset")
+	gitIn(t, other, "", "bisect", "reset")
+	gitIn(t, other, "", "switch", "-q", "top")
+	s.land("--onto", "below", "--merge")
 }
 
 func TestLandBareParent(t *testing.T) {

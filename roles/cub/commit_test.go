@@ -42,6 +42,7 @@ func TestChangesAreCommitted(t *testing.T) {
 		"git refuses":   {`printf '[submodule "x"]\n\tpath = x\n\turl = -u./evil\n' >.gitmodules`, "", blackboard.PhaseExclusive, "ContractViolation", "adapter: commit: ", "", ""},
 		"in a merge":    {"echo b >file; git commit -qam b; git checkout -q -b a HEAD~1; echo a >file; git commit -qam a; git merge -q - >new; true", "", blackboard.PhaseExclusive, "ContractViolation", "in the middle of a merge, and file has git's marks", "", ""},
 		"more than 10M": {"echo x >new; head -c 11000000 /dev/zero", "", blackboard.PhaseExclusive, "", "", "CodeCommit", "ran sh -c"},
+		"refused":       {"mkdir -p .GIT d/.Git; echo x >.GIT/config; echo y >new", "", blackboard.PhaseExclusive, "", "", "CodeCommit", "ran sh -c"},
 		"embedded":      {"git init -q sub; echo x >sub/x; echo y >new", "", blackboard.PhaseExclusive, "", "", "CodeCommit", "ran sh -c"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -76,6 +77,9 @@ func TestChangesAreCommitted(t *testing.T) {
 			}
 			if got := f.git("diff-tree", "-r", "-z", "--name-only", f.base, a.Commit); !strings.Contains(got, "new") {
 				t.Errorf("it has %q", got)
+			}
+			if name == "refused" && string(a.Metadata) != `{"refused_paths":[".GIT","d/.Git"]}` {
+				t.Errorf("the metadata is %s", a.Metadata)
 			}
 			if name == "embedded" && string(a.Metadata) != `{"embedded_repositories":["sub"]}` {
 				t.Errorf("the metadata is %s", a.Metadata)

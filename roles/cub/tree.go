@@ -137,6 +137,9 @@ func (x *executor) commit(ctx context.Context, w *work, artefact string, out too
 		Settles: w.settles(),
 	}
 	held, err := insist(ctx, x, w, func() (line.Held, error) { return x.trees.Commit(ctx, q) })
+	if len(held.Refused) > 0 {
+		w.log.Warn("git takes such names for its own: not committed", "paths", held.Refused)
+	}
 	switch {
 	case err != nil:
 		return out, refused(part, err)
@@ -148,7 +151,7 @@ func (x *executor) commit(ctx context.Context, w *work, artefact string, out too
 	warnModules(w, held)
 	w.tree.open = false
 	w.log.Info("changes committed", "commit", held.Commit, "embedded", len(held.Embedded))
-	return out.Committed(held.Commit, held.Embedded, held.Modules)
+	return out.Committed(held.Commit, held.Embedded, held.Refused, held.Modules)
 }
 
 // keep has the repository keep the changes that the tool left in its tree.

@@ -38,8 +38,9 @@ func missing(settings env.Cub, command []string) string {
 	if err == nil {
 		return ""
 	}
+	said := err.Error()
 	if settings.Pin != "" {
-		program = strings.TrimPrefix(program, settings.Pin+"/")
+		program, said = strings.TrimPrefix(program, settings.Pin+"/"), strings.ReplaceAll(said, settings.Pin+"/", "")
 	}
-	return fmt.Sprintf("%s cannot be run: %s", program, err)
+	return fmt.Sprintf("%s cannot be run: %s", program, said)
 }

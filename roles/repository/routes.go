@@ -324,10 +324,10 @@ func (d desk) commit(ctx context.Context, q line.Commit) (line.Held, error) {
 	}
 	made, err := d.tree.Commit(ctx, store.Changes{Start: l.Start, Before: l.Before, Message: q.Message, Author: d.author(), Size: q.MaxSize, Own: l.Own, Parents: sides}, l.Known, ref)
 	if err != nil || made.Commit == "" {
-		return line.Held{Modules: made.Modules}, toolsFault(err)
+		return line.Held{Modules: made.Modules, Refused: made.Refused}, toolsFault(err)
 	}
 	if err := d.settles(ctx, q.Settles, made.Commit); err != nil {
 		return line.Held{}, err
 	}
-	return line.Held{Commit: made.Commit, Ref: ref, Embedded: made.Embedded, Modules: made.Modules}, d.server.settle(d.slot, l)
+	return line.Held{Commit: made.Commit, Ref: ref, Embedded: made.Embedded, Refused: made.Refused, Modules: made.Modules}, d.server.settle(d.slot, l)
 }

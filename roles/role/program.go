@@ -15,6 +15,7 @@ import (
 // Runnable returns the reason why a program cannot be run from a directory, if any: there
 // is none of the name, it may not be executed, or its first line names an interpreter that is not here.
 func Runnable(program, root string) error {
+	named := program
 	if strings.Contains(program, "/") && !filepath.IsAbs(program) {
 		program = filepath.Join(root, program)
 	}
@@ -25,15 +26,29 @@ func Runnable(program, root string) error {
 	if info, err := os.Stat(found); err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for its other end
 		return errors.New("not a regular file")
 	}
-	return interpreted(found)
+	return interpreted(found, named)
+}
+
+// toUnix are the words to mend a script of Windows. Where it is a file of the repository git would write it so again, by
+// core.autocrlf, and an attribute keeps it from that.
+func toUnix(named string) string {
+	command := "sed -i 's/\\r$//' " + ShellWord(named)
+	if !strings.Contains(named, "/") || filepath.IsAbs(named) {
+		return command + " mends it"
+	}
+	files := path.Base(named)
+	if ext := path.Ext(named); ext != "" {
+		files = "*" + ext
+	}
+	return "to mend it for good: echo " + ShellWord(files+" text eol=lf") + " >>.gitattributes && " + command + ", and commit both"
 }
 
 // mostShebang is as much of a script's first line as Linux reads, in bytes.
 const mostShebang = 256
 
 // interpreted returns the reason why the interpreter in the first line of a script cannot
-// be run, if any. The kernel says only that there is no such file.
-func interpreted(script string) error {
+// be run, if any. The kernel says only that there is no such file. The script has that name for people.
+func interpreted(script, named string) error {
 	f, err := os.Open(script)
 	if err != nil {
 		return nil // a program may be run by those who cannot read it
@@ -50,7 +65,7 @@ func interpreted(script string) error {
 		return nil
 	}
 	if whole && strings.HasSuffix(text, "\r") {
-		return fmt.Errorf("its lines end as on Windows, and no program is called %q; sed -i 's/\\r$//' mends it", path.Base(strings.TrimSpace(text))+"\r")
+		return fmt.Errorf("its lines end as on Windows, and no program is called %q; %s", path.Base(strings.TrimSpace(text))+"\r", toUnix(named))
 	}
 	words := strings.Fields(text)
 	switch {

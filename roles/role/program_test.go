@@ -25,7 +25,7 @@ func TestRunnable(t *testing.T) {
 		"empty":            {"", 0o755, ""},
 		"unreadable":       {"#!/bin/sh\n", 0o111, ""},
 		"not executable":   {"#!/bin/sh\n", 0o644, "permission denied"},
-		"of Windows":       {"#!/bin/sh\r\necho hi\r\n", 0o755, `its lines end as on Windows, and no program is called "sh\r"; sed -i 's/\r$//' mends it`},
+		"of Windows":       {"#!/bin/sh\r\necho hi\r\n", 0o755, `its lines end as on Windows, and no program is called "sh\r"; to mend it for good: echo 'program text eol=lf' >>.gitattributes && sed -i 's/\r$//' ./program, and commit both`},
 		"no interpreter":   {"#!/opt/no-such/python9\n", 0o755, "its interpreter /opt/no-such/python9 is not here"},
 		"env without it":   {"#!/usr/bin/env -S no-such-python9 -u\n", 0o755, "its interpreter no-such-python9 is not in the PATH"},
 		"a folder":         {"#!/usr\n", 0o755, "its interpreter /usr is not here"},

@@ -181,6 +181,12 @@ func makeTrees(ctx context.Context, u *upRun) error {
 			return role.Fail(role.Environment, err, "")
 		}
 	}
+	if u.facts.repository {
+		err := instance.BringIgnored(ctx, instance.Repository(u.at, in), s, u.at.Sayf)
+		if err != nil && !errors.Is(err, git.ErrMissing) { // no goal comes without git, which brings it, too
+			return err
+		}
+	}
 	if err := store.SetCare(in.TreesDir(), u.facts.care.of, u.facts.care.files); err != nil {
 		return role.Fail(role.Environment, err, "")
 	}

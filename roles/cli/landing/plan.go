@@ -48,6 +48,7 @@ type Plan struct {
 	unrun map[string][]string // files, by the filter that is not run for them
 	git   string              // the beginning of a command for git in the working tree
 	moved git.Moved
+	sign  string         // the command that signs the new commits, which the user's settings want; empty: nothing does
 	alone string         // the commands that bring the goal's commits without older ones
 	short string         // the result's name, for people
 	cut   *git.Cut       // a landing that was cut off in the working tree; nil: none was
@@ -69,6 +70,9 @@ func (f Finder) Look(ctx context.Context, at *instance.Locator, in *instance.Ins
 		return nil, err
 	}
 	p := &Plan{Artefact: r.Artefact.ID, Goal: r.Goal.ID, Commit: r.Commit, Commits: []Step{}, Files: []commit.File{}, short: r.Short(), repo: repo, in: in}
+	if err := sameFormat(ctx, at, p); err != nil {
+		return nil, err
+	}
 	both, err := withStore(ctx, repo, in)
 	if err != nil {
 		return nil, err
@@ -186,8 +190,24 @@ func (l *looker) make(ctx context.Context, commits []string) (err error) {
 	}
 	if err == nil && l.To == l.From {
 		l.How = Already
+	} else if err == nil && git.Signs(ctx, l.repo) {
+		l.sign = l.signing()
 	}
 	return err
+}
+
+// signing is the command that signs the new commits. Sett runs no program that signs: it may ask on the terminal, and the
+// repository's own configuration may name another one.
+func (l *looker) signing() string {
+	command := l.command(cmp.Or(l.Directory, l.in.Workspace))
+	before := ""
+	if l.Directory == "" {
+		before = command + " switch " + role.ShellWord(l.Branch) + " && "
+	}
+	if l.How == Rebase {
+		return before + command + " rebase --exec 'git commit --amend --no-edit -S' " + l.From
+	}
+	return before + command + " commit --amend --no-edit -S"
 }
 
 // joined makes the commit that has both sides.

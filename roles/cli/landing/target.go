@@ -99,15 +99,23 @@ func here(at *instance.Locator, in *instance.Instance, trees []git.Worktree) git
 // idle refuses a branch with which git is at work.
 func (l *looker) idle(ctx context.Context, trees []git.Worktree) error {
 	for _, t := range trees {
-		if t.Path != l.Directory && t.Branch != "" {
-			continue // an operation there is about another branch
+		if t.Path == l.Directory {
+			what, _, err := l.repo.Unfinished(ctx, t.Path)
+			if err != nil {
+				return err
+			}
+			if what != "" {
+				return role.Fail(role.Failed, fmt.Errorf("a %s is under way in %s", what, t.Path), "git -C %s status", role.ShellWord(t.Path))
+			}
+			continue
 		}
-		what, branch, err := l.repo.Unfinished(ctx, t.Path)
-		if err != nil && t.Path == l.Directory {
-			return err
-		}
-		if what != "" && (t.Path == l.Directory || branch == l.Branch) {
-			return role.Fail(role.Failed, fmt.Errorf("a %s is under way in %s", what, t.Path), "git -C %s status", role.ShellWord(t.Path))
+		held, err := git.HeldIn(ctx, l.repo, t.Path, l.Branch)
+		switch {
+		case err != nil: // the tree is gone, or its directory is unknown
+		case held == git.Rebasing:
+			return role.Fail(role.Failed, fmt.Errorf("a rebase is under way in %s, and will move %s", t.Path, role.Clean(l.Branch)), "git -C %s status", role.ShellWord(t.Path))
+		case held == git.Bisecting:
+			return role.Fail(role.Failed, fmt.Errorf("a bisect is under way in %s, and will go back to %s", t.Path, role.Clean(l.Branch)), "git -C %s bisect reset ends it", role.ShellWord(t.Path))
 		}
 	}
 	return nil

@@ -78,6 +78,9 @@ func (p *Plan) Done(on *term.Terminal) {
 	}
 	on.Sayf("sett: landed on %s; to undo it: %s\n", role.Clean(p.Branch), role.Clean(p.Undo))
 	p.tellOlder(on)
+	if p.sign != "" {
+		on.Sayf("sett: note: sett land signs no commit, and commit.gpgSign of your settings wants it; to sign what it made: %s\n", role.Clean(p.sign))
+	}
 	switch {
 	case p.resumes():
 		on.Sayf("sett: note: a landing of %s was cut off here; this one has finished it\n", p.cut.Name)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"sett/roles/cli/instance"
 	"sett/roles/cli/term"
 	"sett/roles/role"
 	"sett/roles/role/git"
@@ -37,6 +38,17 @@ func (l *looker) unrelated(ctx context.Context) error {
 	return role.Fail(role.Failed, fmt.Errorf("%w: %s", none, why),
 		"%s%s --branch NAME && %s rebase --onto %s %s NAME puts the goal's commits on top of %s; then switch to it, and git merge NAME",
 		first, l.at.CommandLine(l.in, "checkout "+id), command, branch, from, branch)
+}
+
+// sameFormat refuses a result of another hash algorithm than the repository's, as an imported ledger may have: git knows no
+// way from one to the other.
+func sameFormat(ctx context.Context, at *instance.Locator, p *Plan) error {
+	want, err := git.Format(ctx, p.repo)
+	if has := git.FormatOf(p.Commit); err == nil && has != want {
+		return role.Fail(role.Failed, fmt.Errorf("the repository has another object format than the commit of %s: %s, and the commit is of %s", p.short, want, has),
+			"land it in a clone of the repository that it came from, or take the change alone: %s | git apply", at.CommandLine(p.in, "diff "+p.short))
+	}
+	return err
 }
 
 // older finds the commits that the branch gets though they were there before the goal: it began from a commit that the branch

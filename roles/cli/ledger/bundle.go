@@ -13,6 +13,7 @@ import (
 	"sett/blackboard"
 	"sett/roles/cli/instance"
 	"sett/roles/role"
+	"sett/roles/role/git"
 	"sett/roles/role/lfs"
 	"sett/roles/role/store"
 	"sett/roles/role/words"
@@ -265,7 +266,19 @@ func ImportBundle(ctx context.Context, at *instance.Locator, in *instance.Instan
 		}
 	}
 	at.Sayf("sett: brought %s from %s\n", amountOf(len(refs)-left, left), role.Clean(path))
+	noteFormat(ctx, at, in, s)
 	return true, nil
+}
+
+// noteFormat warns of commits of another hash algorithm than the repository's. They can be looked at.
+func noteFormat(ctx context.Context, at *instance.Locator, in *instance.Instance, s *store.Store) {
+	has, err := s.Format(ctx)
+	want, failed := git.Format(ctx, instance.Repository(at, in))
+	if err == nil && failed == nil && has != want {
+		at.Sayf("sett: warning: the repository %s has another object format: %s, and these commits are of %s; no result of them can land here, and no goal can start\n",
+			role.Clean(at.Tilde(in.Workspace)), want, has)
+		at.Sayf("sett: hint: to go on with them, import in a clone of the repository that they came from\n")
+	}
 }
 
 // CompareCommits fails if the store lacks a commit that the ledger names. It names the files of git LFS whose content

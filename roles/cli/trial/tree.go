@@ -88,6 +88,11 @@ func (t *Trial) grow(ctx context.Context) error {
 		return role.Fail(role.Environment, err, "")
 	}
 	t.place.store = s
+	if err := instance.BringIgnored(ctx, g, s, func(format string, args ...any) {
+		t.say("note", strings.TrimPrefix(strings.TrimSpace(fmt.Sprintf(format, args...)), "sett: warning: "))
+	}); err != nil {
+		return err
+	}
 	base := t.Goal.Base()
 	if base.Commit == "" {
 		base = blackboard.Base{Commit: head, Branch: branch}
@@ -215,6 +220,9 @@ func (t *Trial) commit(ctx context.Context, out tool.Output) (tool.Output, error
 		Author: t.author(), Size: cmp.Or(t.Agent.Workspace.MaxSize, store.MaxSize),
 	}
 	made, err := t.place.tree.Commit(ctx, c, t.place.known, store.Artefact("try"))
+	if len(made.Refused) > 0 {
+		t.say("note", fmt.Sprintf("git takes such names for its own, and they are not committed: %s", strings.Join(made.Refused, ", ")))
+	}
 	switch {
 	case store.ToolsFault(err):
 		return out, &tool.ViolationError{Reason: "adapter: commit: " + err.Error()}
@@ -228,7 +236,7 @@ func (t *Trial) commit(ctx context.Context, out tool.Output) (tool.Output, error
 	}
 	t.noteModules(made.Modules)
 	t.place.made = made.Commit
-	return out.Committed(made.Commit, made.Embedded, made.Modules)
+	return out.Committed(made.Commit, made.Embedded, made.Refused, made.Modules)
 }
 
 // author is the name that commits of the agent carry.

@@ -101,12 +101,12 @@ func (w Worktree) Forget() string {
 // unfinished are the operations of git that leave a file or directory of this name in
 // the git directory until they end.
 var unfinished = []struct{ file, what string }{
-	{"rebase-merge", "rebase"}, {"rebase-apply", "rebase"}, {"MERGE_HEAD", "merge"}, {"CHERRY_PICK_HEAD", "cherry-pick"},
+	{"rebase-merge", Rebasing}, {"rebase-apply", Rebasing}, {"MERGE_HEAD", "merge"}, {"CHERRY_PICK_HEAD", "cherry-pick"},
 	{"REVERT_HEAD", "revert"}, {"sequencer", "cherry-pick"},
 }
 
 // Unfinished names the operation that is under way in a working tree, and the branch
-// that it will move; empty: none is.
+// that it will move; empty: none is. A bisect is none: it waits for no file.
 func (g Repository) Unfinished(ctx context.Context, tree string) (what, branch string, err error) {
 	out, err := Repository{tree, g.Environ}.Run(ctx, "rev-parse", "--absolute-git-dir")
 	if err != nil {
@@ -121,6 +121,49 @@ func (g Repository) Unfinished(ctx context.Context, tree string) (what, branch s
 		return u.what, strings.TrimPrefix(strings.TrimSpace(string(text)), BranchRef("")), nil
 	}
 	return "", "", nil
+}
+
+// The operations that hold branches.
+const (
+	Rebasing  = "rebase"
+	Bisecting = "bisect"
+)
+
+// mostHeld bounds a file that names branches, in bytes.
+const mostHeld = 1 << 20
+
+// Holds names the operation under way in the working tree with this git directory that moves a branch, or goes back to it, at
+// its end: git itself moves no such branch. Empty: none does. A rebase holds also the branches that --update-refs takes along.
+func Holds(gitDir, branch string) string {
+	read := func(name string) string {
+		text, err := repofile.Read("", filepath.Join(gitDir, filepath.FromSlash(name)), mostHeld)
+		if err != nil {
+			return ""
+		}
+		return strings.TrimSpace(string(text))
+	}
+	ref := BranchRef(branch)
+	if read("rebase-merge/head-name") == ref || read("rebase-apply/head-name") == ref {
+		return Rebasing
+	}
+	for i, line := range strings.Split(read("rebase-merge/update-refs"), "\n") { // a ref, its commit before and the one after
+		if i%3 == 0 && strings.TrimSpace(line) == ref {
+			return Rebasing
+		}
+	}
+	if from := read("BISECT_START"); from == branch || from == ref {
+		return Bisecting
+	}
+	return ""
+}
+
+// HeldIn is Holds for a working tree.
+func HeldIn(ctx context.Context, g Repository, tree, branch string) (string, error) {
+	out, err := Repository{tree, g.Environ}.Run(ctx, "rev-parse", "--absolute-git-dir")
+	if err != nil {
+		return "", err
+	}
+	return Holds(strings.TrimSuffix(out, "\n"), branch), nil
 }
 
 // Tip returns the commit of a branch; empty: there is no such branch.

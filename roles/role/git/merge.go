@@ -257,6 +257,12 @@ func (g Repository) Identity(ctx context.Context) (string, error) {
 	return role.Clean(name + ">"), nil
 }
 
+// Signs says whether the user's settings have git sign each commit.
+func Signs(ctx context.Context, g Repository) bool {
+	out, err := g.Run(ctx, "config", "--type=bool", "--get", "commit.gpgSign")
+	return err == nil && strings.TrimSpace(out) == "true"
+}
+
 // EmptyTree returns the hash of the tree without files.
 func (g Repository) EmptyTree(ctx context.Context) (string, error) {
 	out, err := g.Run(ctx, "hash-object", "-t", "tree", "-w", "--stdin")

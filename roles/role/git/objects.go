@@ -17,6 +17,20 @@ func (g Repository) Own(ctx context.Context) (dir, objects string, err error) {
 	return dir, filepath.Join(dir, "objects"), err // no variable names another place: see At
 }
 
+// Format is the hash algorithm of the repository's objects: sha1 or sha256.
+func Format(ctx context.Context, g Repository) (string, error) {
+	out, err := g.Run(ctx, "rev-parse", "--show-object-format")
+	return strings.TrimSpace(out), err
+}
+
+// FormatOf is the hash algorithm of a commit's whole hash.
+func FormatOf(hash string) string {
+	if len(hash) == 64 {
+		return "sha256"
+	}
+	return "sha1"
+}
+
 // Shallow says whether a repository is a shallow clone.
 func Shallow(ctx context.Context, g Repository) bool {
 	out, err := g.Run(ctx, "rev-parse", "--is-shallow-repository")

@@ -108,6 +108,7 @@ type Held struct {
 	Beside   []string `json:"beside,omitempty"`   // commits that a leftover has beside those of HEAD, with their names, for people
 	LeftOut  []string `json:"left_out,omitempty"` // changes that are not in a leftover, with the reason, for people; also without a commit
 	Embedded []string `json:"embedded,omitempty"` // folders that were repositories of their own: their history is not held
+	Refused  []string `json:"refused,omitempty"`  // paths with names that git takes for its own, which are not held; also without a commit
 	Modules  []string `json:"modules,omitempty"`  // submodules in which something is changed, which is not held; also without a commit
 }
 

@@ -16,6 +16,7 @@ import (
 type Made struct {
 	Commit   string   // empty: the tool changed nothing
 	Embedded []string // folders that were repositories of their own: their files are in the commit, their history is not
+	Refused  []string // paths that are not in the commit, with names such as .GIT, which git takes for its own; also without a commit
 	Modules  []string // submodules in which the tool changed something, which is not in the commit; also without a commit
 }
 
@@ -42,8 +43,9 @@ func (t *Tree) Commit(ctx context.Context, c Changes, known []string, ref string
 	if made.Commit, err = m.make(ctx, known); err == nil {
 		made.Modules, err = ChangedModules(ctx, t)
 	}
+	made.Refused = m.found.refused
 	if err == nil && made.Commit != "" {
-		made.Embedded = m.embedded
+		made.Embedded = m.found.embedded
 		err = m.receive(ctx, made.Commit, known, ref)
 	}
 	if err != nil {
@@ -56,10 +58,10 @@ func (t *Tree) Commit(ctx context.Context, c Changes, known []string, ref string
 // beside copies of the tool's own, and are all checked before the store has them.
 type making struct {
 	*Tree
-	changes  Changes
-	shelf    string
-	tip      string // the tool's last commit, where that is not the start
-	embedded []string
+	changes Changes
+	shelf   string
+	tip     string // the tool's last commit, where that is not the start
+	found   disarmed
 }
 
 // make returns the commit on the shelf; empty: there is none to make.
@@ -153,7 +155,7 @@ func (m *making) snapshot(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if m.embedded, err = m.disarm(disarming{readable: true, spare: filepath.Join(m.Dir(), ".git"), own: m.changes.Own}); err != nil {
+	if m.found, err = m.disarm(disarming{readable: true, spare: filepath.Join(m.Dir(), ".git"), own: m.changes.Own}); err != nil {
 		return "", err
 	}
 	unlockIndex(m.Tree)

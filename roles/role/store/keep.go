@@ -191,9 +191,11 @@ func (k *keeping) snapshot(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if _, err := t.disarm(disarming{readable: true, own: c.Own}); err != nil {
+	found, err := t.disarm(disarming{readable: true, own: c.Own})
+	if err != nil {
 		return "", err
 	}
+	k.leavePaths(found.refused, "git takes such a name for its own")
 	unlockIndex(t)
 	if err := wanted.tell(ctx, t.store, func(args ...string) command { return commandOn(t, nil, args...) }); err != nil {
 		return "", err
@@ -213,7 +215,10 @@ func (k *keeping) snapshot(ctx context.Context) (string, error) {
 	env, specs := c.beside(t.Dir())
 	_, err = t.git(ctx, env, append([]string{"add", "-A", "--ignore-errors"}, specs...)...)
 	if exitCode(err) == 1 && !IsTrouble(err) { // git leaves out a file that it cannot read, and one that the store does not take
-		err = Writable(t.store.Dir, t.store.Objects())
+		said := err
+		if err = Writable(t.store.Dir, t.store.Objects()); err == nil {
+			err = k.leaveRefused(ctx, c, said)
+		}
 	}
 	if err != nil {
 		return "", err
@@ -247,10 +252,15 @@ type disarming struct {
 	remove func(path string) error // nil: RemoveAll
 }
 
+// disarmed names the first things that are no longer in a tree.
+type disarmed struct {
+	embedded []string // folders that were repositories
+	refused  []string // with names such as .GIT, which git takes for those of its own directory
+}
+
 // disarm removes from the tree everything that git would wait for or enter: pipes,
-// sockets, devices, and repositories. It lets the owner change directories. It returns the
-// first folders within the tree that were repositories.
-func (t *Tree) disarm(how disarming) (embedded []string, err error) {
+// sockets, devices, and repositories. It lets the owner change directories.
+func (t *Tree) disarm(how disarming) (found disarmed, err error) {
 	remove := how.remove
 	if remove == nil {
 		remove = RemoveAll
@@ -271,9 +281,7 @@ func (t *Tree) disarm(how disarming) (embedded []string, err error) {
 			if err := remove(path); err != nil {
 				return err
 			}
-			if within, err := filepath.Rel(t.Dir(), filepath.Dir(path)); err == nil && within != "." && len(embedded) < mostEmbedded {
-				embedded = append(embedded, within)
-			}
+			found.add(t.Dir(), path)
 			if d.IsDir() {
 				return fs.SkipDir
 			}
@@ -288,7 +296,20 @@ func (t *Tree) disarm(how disarming) (embedded []string, err error) {
 		}
 		return nil
 	})
-	return embedded, err
+	return found, err
+}
+
+func (d *disarmed) add(top, path string) {
+	within, err := filepath.Rel(top, path)
+	switch folder := filepath.Dir(within); {
+	case err != nil:
+	case filepath.Base(within) != ".git":
+		if len(d.refused) < mostEmbedded {
+			d.refused = append(d.refused, within)
+		}
+	case folder != "." && len(d.embedded) < mostEmbedded:
+		d.embedded = append(d.embedded, folder)
+	}
 }
 
 func (d disarming) isOwn(top, path string) bool {
@@ -296,7 +317,7 @@ func (d disarming) isOwn(top, path string) bool {
 	return len(d.own) > 0 && err == nil && slices.Contains(d.own, filepath.ToSlash(within))
 }
 
-// mostEmbedded is the most embedded repositories that are named.
+// mostEmbedded is the most embedded repositories, and the most paths that git refuses, that are named.
 const mostEmbedded = 20
 
 func unlock(path string, d fs.DirEntry, want fs.FileMode) error {

@@ -221,6 +221,13 @@ func TestLandingBars(t *testing.T) {
 			l.git("bisect", "start")
 			l.git("switch", "-q", "--ignore-other-worktrees", "--detach")
 		}, "is being bisected"},
+		"rebased along": {func(l *lander) {
+			l.git("switch", "-q", "released")
+			l.git("commit", "-q", "--allow-empty", "-m", "below")
+			l.git("switch", "-q", "-c", "top")
+			l.git("commit", "-q", "--allow-empty", "-m", "above")
+			l.git("-c", "sequence.editor=sed -i.bak 1s/pick/edit/", "rebase", "-q", "-i", "--update-refs", "HEAD~2")
+		}, "is being rebased"},
 		"moved on": {func(l *lander) {
 			l.git("update-ref", "refs/heads/released", l.git("commit-tree", "-p", l.base, "-m", "theirs", "HEAD^{tree}"))
 		}, "cannot be fast-forwarded"},

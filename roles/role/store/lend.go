@@ -65,7 +65,10 @@ func (t *Tree) lendRepository(p Plan) error {
 	if sparse != "" {
 		files["info/sparse-checkout"] = cones(t.care.Sparse)
 	}
-	for _, own := range t.own {
+	if files["info/exclude"], err = ignored(t.store); err != nil {
+		return err
+	}
+	for _, own := range t.own { // last: no pattern of the person's takes one back
 		files["info/exclude"] += "/" + own + "\n"
 	}
 	if branch := p.Branch; plainBranch(branch) || p.Commit == "" {

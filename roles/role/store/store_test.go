@@ -316,6 +316,28 @@ func TestAnotherArtefactsCommit(t *testing.T) {
 	}
 }
 
+// TestLeftoversWithoutRefused: a leftover says which files of the tool it lacks, because git takes none of such a name.
+func TestLeftoversWithoutRefused(t *testing.T) {
+	p := newPerson(t)
+	base := p.commit("file", "one\n", ".gitignore", "*.log\n")
+	s := p.store()
+	for tool, want := range map[string]struct{ files, told string }{
+		`mkdir sub; echo v > good; echo x > sub/git~1; echo y > sub/after; echo l > a.log; echo two > file`: {"file\ngood\nsub/after", "sub/git~1: git takes no file of such a name"},
+		`mkdir .GIT; echo v > good; echo x > .GIT/config`:                                                   {"good", ".GIT: git takes such a name for its own"},
+		`for i in 1 2 3 4 5 6 7; do mkdir d$i; echo x > "d$i/.git "; done; echo v > good`:                   {"good", "d1/.git , d2/.git , d3/.git , d4/.git , d5/.git  and 2 more: git takes no file of such a name"},
+	} {
+		tree := prepared(t, s, base)
+		run(t, tree.Dir(), "sh", "-ec", tool)
+		kept, err := tree.Keep(t.Context(), Changes{Start: base, Message: "m"}, Leftover("refused", fmt.Sprint(len(tool)), 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := run(t, "", "git", "-C", s.Dir, "diff", "--name-only", base, kept.Commit); got != want.files || strings.Join(kept.LeftOut, "\n") != want.told {
+			t.Errorf("%s: it has\n%s\nand says\n%s", tool, got, strings.Join(kept.LeftOut, "\n"))
+		}
+	}
+}
+
 func TestLeftovers(t *testing.T) {
 	p := newPerson(t)
 	base := p.commit("file", "one\n", ".gitignore", "target/\n")

@@ -88,29 +88,14 @@ func (u *User) bare(ctx context.Context) (bool, error) {
 	return line(out) == "true", err
 }
 
-// held are the files of a git directory that name a branch, and their meaning.
-var held = []struct{ file, prefix, meaning string }{
-	{"HEAD", "ref: ", "is checked out"},
-	{"rebase-merge/head-name", "", "is being rebased"},
-	{"rebase-apply/head-name", "", "is being rebased"},
-	{"BISECT_START", "", "is being bisected"},
-}
-
-// mostHeld bounds such a file, in bytes.
-const mostHeld = 64 << 10
+// held are the words for a branch that an operation of git holds.
+var held = map[string]string{git.Rebasing: "is being rebased", git.Bisecting: "is being bisected"}
 
 // busyWith says what a working tree with this git directory does with a branch; empty: nothing.
 func busyWith(dir, branch string) string {
-	ref := git.BranchRef(branch)
-	for _, h := range held {
-		text, err := repofile.Read("", filepath.Join(dir, filepath.FromSlash(h.file)), mostHeld)
-		if err != nil {
-			continue
-		}
-		name, ok := strings.CutPrefix(strings.TrimSpace(string(text)), h.prefix)
-		if ok && (name == ref || h.file == "BISECT_START" && name == branch) {
-			return h.meaning
-		}
+	text, err := repofile.Read("", filepath.Join(dir, "HEAD"), mostHead)
+	if name, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "ref: "); err == nil && ok && name == git.BranchRef(branch) {
+		return "is checked out"
 	}
-	return ""
+	return held[git.Holds(dir, branch)]
 }
