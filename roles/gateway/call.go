@@ -39,8 +39,8 @@ type call struct {
 	tries    int       // requests to the provider
 	asked    time.Time // the first of them
 	used     counted
-	lost     model.Usage // of attempts whose answer broke off
-	dropped  model.Usage // of attempts whose answer did not begin, though they were sent
+	lost     model.Usage // of attempts with an answer that broke off
+	dropped  model.Usage // of attempts that were sent and got no answer
 	answered bool        // the model said something
 	unknown  bool        // the model may have said all that it was allowed to
 	text     int64       // bytes of its text

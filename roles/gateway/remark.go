@@ -49,7 +49,7 @@ func (c *call) tooLong(ctx context.Context, wait time.Duration) string {
 	return ""
 }
 
-// explain changes the message of an error, whose other fields stay: of an answer, that is what tools show. It returns
+// explain changes the message of an error, and no other field: of an answer, tools show the message. It returns
 // false where the answer is no such error.
 func (g *got) explain(change func(message string) string) bool {
 	if g == nil || g.status < 300 {
