@@ -159,6 +159,16 @@ type Resolved struct {
 	// Lacks is the program of its commands that the repository has not, as a path there.
 	// Another agent may make it. Empty: there is none.
 	Lacks string `json:"lacks,omitempty"`
+
+	// Outside are the directories outside of the user's git directory that hold objects of that repository, for the
+	// unit that lands results there from a container.
+	Outside []Outside `json:"outside,omitempty"`
+}
+
+// Outside is a directory that a container has at the path that it has on this machine.
+type Outside struct {
+	Dir   string `json:"dir"`
+	Write bool   `json:"write,omitempty"`
 }
 
 // Build has the settings of an image's build.

@@ -42,6 +42,9 @@ func (c beginning) find(a *app, in *instance.Instance) (base blackboard.Base, er
 	case base.Commit == "" && c.Base != "":
 		return base, role.Fail(role.NotFound, fmt.Errorf("%s names no commit of %s", role.Clean(c.Base), in.Workspace), "--base takes a hash, a branch or a tag")
 	case base.Commit == "":
+		if err := git.Unborn(a.ctx, g, "HEAD"); err != nil {
+			return base, err
+		}
 		return base, role.Fail(role.Usage, fmt.Errorf("workspace %s has no commit yet", in.Workspace), `git add -A && git commit -m "first commit"`)
 	case c.Base != "":
 		return base, nil

@@ -17,6 +17,8 @@ import (
 	"sett/roles/cli/status"
 	"sett/roles/cli/term"
 	"sett/roles/role"
+	"sett/roles/role/git"
+	"sett/roles/role/store"
 	"sett/roles/role/words"
 	"sett/roles/view"
 )
@@ -250,15 +252,31 @@ func (a *app) barred(ctx context.Context, b *instance.Board, in *instance.Instan
 		return nil, cmp.Or(err, errGoesOn)
 	}
 	return role.Fail(role.Waiting, fmt.Errorf("waiting for you: goal %s cannot land: %s", words.Short(id), role.Clean(w.Landing.Reason)),
-		"%s, or %s: it lands by itself then", a.at.CommandLine(in, words.Land(words.Short(id), w.Landing.Branch)), unbars(w.Landing)), nil
+		"%s, or %s: it lands by itself then", a.at.CommandLine(in, words.Land(words.Short(id), w.Landing.Branch)), unbars(ctx, instance.Repository(a.at, in), w.Landing)), nil
 }
 
-// unbars is what a person does for a branch on which nothing can land.
-func unbars(l *blackboard.Landing) string {
-	if l.Tip == "" && l.Branch != "" { // it is not there
-		return "git branch " + role.ShellWord(role.Clean(l.Branch))
+// unbars is the remedy for a branch on which nothing can land. The repository is asked here: its container does
+// not see the directories of working trees.
+func unbars(ctx context.Context, g git.Repository, l *blackboard.Landing) string {
+	branch := role.Clean(l.Branch)
+	if name, err := git.Aliased(ctx, g, l.Branch); err == nil && name != l.Branch {
+		return fmt.Sprintf("land: {onto: %s} in sett.yml and sett up", role.Clean(name))
 	}
-	return "free the branch"
+	trees, _ := g.Worktrees(ctx) // without them the branch is free, or the reason names one
+	for _, t := range trees {
+		if t.Gone && t.Branch == l.Branch {
+			return role.Clean(t.Forget())
+		}
+	}
+	switch {
+	case strings.HasPrefix(l.Reason, store.LacksObjects):
+		return "mend the repository"
+	case l.Tip != "" || l.Branch == "":
+		return "free the branch"
+	case git.Unborn(ctx, g, git.BranchRef(l.Branch)) != nil: // it is there, and damaged
+		return "git fsck and mend branch " + branch
+	}
+	return "git branch " + role.ShellWord(branch)
 }
 
 // fares says how a goal, or work, is after a command that waited for it.

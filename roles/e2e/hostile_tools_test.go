@@ -133,7 +133,7 @@ func (h *hostile) elsewhere(who string) {
 	t.Helper()
 	trees := filepath.Join(h.stateDir(), "trees")
 	got := h.ask(who, "elsewhere", repository.Host(h.name)+":"+fmt.Sprint(repository.Port),
-		h.repo, h.stateDir(), h.storeDir(), trees, "/store", "/trees", filepath.Join(objectsInside, "..", "refs"), "/workspace/../index",
+		h.repo, h.stateDir(), h.storeDir(), trees, "/.sett-store", "/.sett-trees", filepath.Join(objectsInside, "..", "refs"), "/workspace/../index",
 		"/proc/1/root/store", "/proc/1/root"+h.repo)
 	refused(t, 28, got)
 	if refs := fact(t, got, "refs"); refs != "[refs/heads/main]" {

@@ -171,7 +171,7 @@ func TestContainerOfTheRepository(t *testing.T) {
 	s.incarnation(p, "repository")
 	spec := p.spec("repository")
 	c := spec.Container
-	mounts := []runtime.Mount{{Source: "/home/me/store", Target: "/store"}, {Source: "/home/me/trees", Target: "/trees"}}
+	mounts := []runtime.Mount{{Source: "/home/me/store", Target: "/.sett-store"}, {Source: "/home/me/trees", Target: "/.sett-trees"}}
 	want := runtime.Container{Image: "sha256:git", Binary: "sett-bin-1", User: "1000:1001", Network: runtime.NetworkInternal,
 		Memory: 1 << 30, Pids: container.Pids, Tmp: 64 << 20}
 	if !slices.Equal(c.Mounts, mounts) || !slices.Equal(c.Aliases, []string{"sett-test-repository"}) || !equalContainers(c, want) {
@@ -179,7 +179,7 @@ func TestContainerOfTheRepository(t *testing.T) {
 	}
 	vars := environ(spec)
 	r, err := env.ParseRepository(func(name string) (string, bool) { v, ok := vars[name]; return v, ok })
-	if wanted := (env.Repository{Instance: "test", Addr: ":7070", Key: "key", Store: "/store", Trees: "/trees", Objects: "/.sett-objects",
+	if wanted := (env.Repository{Instance: "test", Addr: ":7070", Key: "key", Store: "/.sett-store", Trees: "/.sett-trees", Objects: "/.sett-objects",
 		TreeGit: "/.sett-git", HealthAddr: "off"}); err != nil || r != wanted {
 		t.Errorf("settings %+v, %v, want %+v", r, err, wanted)
 	}
@@ -347,5 +347,22 @@ func TestNetworkToReachTheBlackboard(t *testing.T) {
 				t.Errorf("with %s, network %s is %s, want %s", agents, network, got, want)
 			}
 		}
+	}
+}
+
+// A repository with objects outside of its git directory is at its own place in the container, and they at theirs: it
+// may name them by relative paths.
+func TestMountsOfTheUsersRepository(t *testing.T) {
+	t.Parallel()
+	mounts, dir := userMounts("/home/me/repo/.git", nil)
+	if want := []runtime.Mount{{Source: "/home/me/repo/.git", Target: "/repository.git"}}; dir != "/repository.git" || !slices.Equal(mounts, want) {
+		t.Errorf("%s, %+v", dir, mounts)
+	}
+	mounts, dir = userMounts("/home/me/repo/.git", []config.Outside{{Dir: "/objects", Write: true}, {Dir: "/src/.git/objects"}})
+	want := []runtime.Mount{
+		{Source: "/home/me/repo/.git", Target: "/home/me/repo/.git"}, {Source: "/objects", Target: "/objects"}, {Source: "/src/.git/objects", Target: "/src/.git/objects", ReadOnly: true},
+	}
+	if dir != "/home/me/repo/.git" || !slices.Equal(mounts, want) {
+		t.Errorf("%s, %+v", dir, mounts)
 	}
 }

@@ -44,8 +44,8 @@ func (u specs) Repository(c *config.Config) (runtime.Spec, error) {
 
 // Places in the repository's container.
 const (
-	storeDir = "/store"
-	treesDir = "/trees"
+	storeDir = "/.sett-store" // no path of this machine that is mounted at its own place
+	treesDir = "/.sett-trees"
 	userDir  = "/repository.git" // of the user, only where results land by themselves
 )
 
@@ -69,8 +69,22 @@ func (u specs) encloseRepository(s *runtime.Spec, r *env.Repository, wanted conf
 		Memory: repositoryMemory, Pids: container.Pids, Tmp: repositoryMemory / 16,
 	}
 	if r.User != "" {
-		s.Container.Mounts = append(s.Container.Mounts, runtime.Mount{Source: r.User, Target: userDir})
-		r.User = userDir
+		mounts, gitDir := userMounts(r.User, p.Outside)
+		s.Container.Mounts = append(s.Container.Mounts, mounts...)
+		r.User = gitDir
 	}
 	return nil
+}
+
+// userMounts returns the mounts of the user's repository, and its git directory in the container. One with objects
+// outside of it is where it is on this machine, as they are: it may name them by paths that begin at its own.
+func userMounts(gitDir string, outside []config.Outside) (mounts []runtime.Mount, inside string) {
+	if len(outside) == 0 {
+		return []runtime.Mount{{Source: gitDir, Target: userDir}}, userDir
+	}
+	mounts = []runtime.Mount{{Source: gitDir, Target: gitDir}}
+	for _, o := range outside {
+		mounts = append(mounts, runtime.Mount{Source: o.Dir, Target: o.Dir, ReadOnly: !o.Write})
+	}
+	return mounts, gitDir
 }

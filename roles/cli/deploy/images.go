@@ -180,7 +180,12 @@ func (m *materials) repository(ctx context.Context, got map[string]containerImag
 		return fmt.Errorf("%s: %w", repositoryKey, err)
 	}
 	c := m.l.j.c
-	c.Services.Repository.Resolved = &config.Resolved{Image: p.image, Binary: p.binary}
+	var found config.Resolved // the directories that it needs
+	if r := c.Services.Repository.Resolved; r != nil {
+		found.Outside = r.Outside
+	}
+	found.Image, found.Binary = p.image, p.binary
+	c.Services.Repository.Resolved = &found
 	c.Services.Repository.Network = runtime.NetworkInternal
 	for _, agent := range c.Agents {
 		if len(agent.Trees()) > 0 && runtime.AgentNetwork(agent.Network, c.Redis.URL == "") == runtime.NetworkFull {

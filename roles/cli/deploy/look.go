@@ -51,6 +51,7 @@ type facts struct {
 	pointers   pointers
 	care       care
 	landing    string // why results cannot land for now; empty: they can, or sett.yml has no land
+	borrows    string // that a repository it borrows from is gone, though HEAD needs none of its objects; empty: none is
 	evicts     string // a warning about a blackboard that may drop records; empty: it does not
 }
 

@@ -361,6 +361,9 @@ func (p *Plan) noteLast(f *facts) {
 	if f.landing != "" {
 		p.note(&p.atEnd, "%s", f.landing)
 	}
+	if f.borrows != "" {
+		p.note(&p.atEnd, "%s", f.borrows)
+	}
 	if f.evicts != "" {
 		p.note(&p.atEnd, "%s", f.evicts)
 	}

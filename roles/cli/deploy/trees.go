@@ -5,12 +5,10 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -55,7 +53,16 @@ func lookAtRepository(ctx context.Context, u *upRun) error {
 		return nil
 	}
 	g := instance.Repository(u.at, u.in)
+	head := g.Head(ctx)
+	if head == "" {
+		if err := git.Unborn(ctx, g, "HEAD"); err != nil {
+			return err
+		}
+	}
 	if f.landing, err = landingDoubt(ctx, g, f.desired.Land); err != nil {
+		return err
+	}
+	if err := lookOutside(ctx, f, g); err != nil {
 		return err
 	}
 	if !store.Open(u.in.StoreDir()).Exists() {
@@ -63,10 +70,42 @@ func lookAtRepository(ctx context.Context, u *upRun) error {
 			return err
 		}
 	}
-	if head := g.Head(ctx); head != "" {
+	if head != "" {
 		f.pointers.lines, f.pointers.remember, err = instance.UntoldPointers(ctx, g, u.in, head)
 		return err
 	}
+	return nil
+}
+
+// lookOutside finds the directories with objects of the repository that are not in its git directory, and refuses a
+// repository that lacks one of which HEAD needs objects.
+func lookOutside(ctx context.Context, f *facts, g git.Repository) error {
+	b := git.BorrowedBy(ctx, g)
+	if len(b.Lost) > 0 {
+		if err := git.Complete(ctx, g, "HEAD"); err != nil {
+			return err
+		}
+		f.borrows = "the repository lacks nothing of HEAD, though " + b.Why() + ": remove that line, or " + b.Mend()
+	}
+	if f.desired.Land == nil || f.desired.Runtime != config.RuntimeDocker {
+		return nil
+	}
+	dir, _, err := g.Own(ctx)
+	if err != nil {
+		return err
+	}
+	parts, err := git.PartsOutside(dir)
+	if err != nil {
+		return role.Fail(role.Usage, fmt.Errorf("land: results cannot land from a container: %w", err), "take land out of sett.yml and type sett land, or sett up --runtime process")
+	}
+	var all []config.Outside
+	if parts.Objects != "" {
+		all = append(all, config.Outside{Dir: parts.Objects, Write: true})
+	}
+	for _, lent := range parts.Lent {
+		all = append(all, config.Outside{Dir: lent})
+	}
+	f.desired.Services.Repository.Resolved = &config.Resolved{Outside: all} // and its image, once that is known
 	return nil
 }
 
@@ -74,6 +113,12 @@ func lookAtRepository(ctx context.Context, u *upRun) error {
 func landingDoubt(ctx context.Context, g git.Repository, l *config.Land) (string, error) {
 	if l == nil {
 		return "", nil
+	}
+	if name, err := git.Aliased(ctx, g, l.Onto); err != nil || name != l.Onto {
+		if err != nil {
+			return fmt.Sprintf("land: nothing can land on %s: %v", l.Onto, err), nil //nolint:nilerr // the goals wait
+		}
+		return fmt.Sprintf("land: branch %s is another name of %s: goals wait until it is not; land: {onto: %s} lands there", l.Onto, role.Clean(name), role.Clean(name)), nil
 	}
 	trees, err := g.Worktrees(ctx)
 	if err != nil {
@@ -88,6 +133,9 @@ func landingDoubt(ctx context.Context, g git.Repository, l *config.Land) (string
 		}
 	}
 	if g.Tip(ctx, l.Onto) == "" {
+		if err := git.Unborn(ctx, g, git.BranchRef(l.Onto)); err != nil {
+			return fmt.Sprintf("land: %v: goals wait until it can (git fsck)", err), nil //nolint:nilerr // and what is there can be seen
+		}
 		return fmt.Sprintf("land: there is no branch %s: goals wait until there is (git branch %s)", l.Onto, role.ShellWord(l.Onto)), nil
 	}
 	return "", nil
@@ -112,41 +160,8 @@ func sourceOf(ctx context.Context, g git.Repository) (source, error) {
 	if err := git.Complete(ctx, g, "HEAD"); err != nil {
 		return source{}, err
 	}
-	all, err := withAlternates(objects)
-	return source{all, strings.TrimSpace(format)}, err
-}
-
-// mostBorrowed bounds how many repositories one borrows objects from.
-const mostBorrowed = 100
-
-// withAlternates returns a directory of objects and those that it borrows from, which may
-// borrow in turn. Like git it leaves out directories that are gone.
-func withAlternates(dir string) ([]string, error) {
-	all := []string{dir}
-	for i := 0; i < len(all) && i < mostBorrowed; i++ {
-		text, err := os.ReadFile(filepath.Join(all[i], "info", "alternates"))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, role.Fail(role.Environment, fmt.Errorf("find the repository's objects: %w", err), "")
-		}
-		for line := range strings.Lines(string(text)) {
-			line = strings.TrimSuffix(line, "\n")
-			if strings.HasPrefix(line, `"`) {
-				if plain, err := strconv.Unquote(line); err == nil {
-					line = plain
-				}
-			}
-			if line == "" || line[0] == '#' {
-				continue
-			}
-			if !filepath.IsAbs(line) {
-				line = filepath.Join(all[i], line)
-			}
-			if info, err := os.Stat(line); err == nil && info.IsDir() && !slices.Contains(all, line) {
-				all = append(all, line)
-			}
-		}
-	}
-	return all, nil
+	b, err := git.Borrowed(objects) // like git it goes without those that are gone
+	return source{b.Objects, strings.TrimSpace(format)}, err
 }
 
 // makeTrees makes what the role that prepares the trees works with: its secret, the store,

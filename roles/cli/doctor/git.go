@@ -99,6 +99,8 @@ func history(ctx context.Context, g git.Repository) []Finding {
 		return nil // it is a large one
 	case err != nil:
 		return []Finding{problem("history", mend, "%s: sett forage refuses a commit of which objects are missing", why)}
+	case len(git.BorrowedBy(ctx, g).Lost) > 0:
+		return []Finding{warning("history", mend+", or remove that line", "%s, but HEAD has all that it needs", why)}
 	}
 	return []Finding{fine("history", "%s: agents see as much of it as you, and HEAD has all that it needs", why)}
 }
@@ -107,6 +109,9 @@ func history(ctx context.Context, g git.Repository) []Finding {
 func (x *exam) commits(ctx context.Context, g git.Repository) []Finding {
 	head := g.Head(ctx)
 	if head == "" {
+		if err := git.Unborn(ctx, g, "HEAD"); err != nil {
+			return []Finding{wrong("", err)}
+		}
 		return []Finding{warning("", "git add -A && git commit", "%s has no commit yet, and agents work on what is committed", x.root)}
 	}
 	dirty, err := g.Dirt(ctx)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -87,7 +88,11 @@ func Deliver(ctx context.Context, in *Instance, commit, gitDir string) (release 
 		release, err = s.Send(ctx, commit, gitDir)
 	}
 	if err != nil {
-		err = role.Fail(role.Environment, fmt.Errorf("bring commit %.10s into %s: %w", commit, role.Clean(gitDir), err), "%s", git.Remedy(err))
+		mend := git.Remedy(err)
+		if b, lost := git.Borrowed(filepath.Join(gitDir, "objects")); mend == "" && lost == nil && len(b.Lost) > 0 {
+			err, mend = errors.New(b.Why()), b.Mend()
+		}
+		err = role.Fail(role.Environment, fmt.Errorf("bring commit %.10s into %s: %w", commit, role.Clean(gitDir), err), "%s", mend)
 	}
 	return release, lacking, err
 }

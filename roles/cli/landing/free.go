@@ -62,7 +62,14 @@ func (l *looker) free(ctx context.Context) error {
 		files = slices.DeleteFunc(files, func(f string) bool { return slices.Contains(unread, f) })
 	}
 	lines := append([]string{fmt.Sprintf("landing on %s would overwrite files that are not committed%s", l.Branch, l.afterCut())}, few(files)...)
+	intended, err := git.Intended(ctx, l.both, l.Directory)
+	if err != nil {
+		return err
+	}
 	switch {
+	case len(intended) > 0: // no stash takes them, nor any other file beside them
+		return role.Fail(role.Failed, errors.New(strings.Join(lines, "\n")), "%s add %s, or %[1]s rm --cached %[2]s, since git stash refuses files of git add -N; then git stash -u puts all aside, or commit them; ignored files have to be moved",
+			l.command(l.Directory), quoted(intended))
 	case l.resumes():
 		return role.Fail(role.Failed, errors.New(strings.Join(lines, "\n")),
 			"the landing may have written a part of them: where they have no work of yours, %s restore FILE brings one back, and a new one can be removed; else git stash -u puts them aside",
@@ -125,7 +132,7 @@ func (l *looker) overlooked(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var all, quoted, commands []string
+	var all, commands []string
 	for _, mark := range []string{git.SkipWorktree, git.AssumeUnchanged} {
 		if len(marked[mark]) == 0 {
 			continue
@@ -142,13 +149,19 @@ func (l *looker) overlooked(ctx context.Context) error {
 	}
 	slices.Sort(all)
 	all = slices.Compact(all)
-	for _, f := range all {
-		quoted = append(quoted, role.ShellWord(role.Clean(f)))
-	}
 	// A stash of all files would reset those with a mark that are not in the way.
-	commands = append(commands, l.command(l.Directory)+" stash push -- "+strings.Join(quoted, " "))
+	commands = append(commands, l.command(l.Directory)+" stash push -- "+quoted(all))
 	lines := append([]string{fmt.Sprintf("landing on %s would overwrite changes that git overlooks (skip-worktree or assume-unchanged)", l.Branch)}, few(all)...)
 	return role.Fail(role.Failed, errors.New(strings.Join(lines, "\n")), "%s puts them aside", strings.Join(commands, " && "))
+}
+
+// quoted names files for a command line.
+func quoted(files []string) string {
+	var out []string
+	for _, f := range files {
+		out = append(out, role.ShellWord(role.Clean(f)))
+	}
+	return strings.Join(out, " ")
 }
 
 // mostNamed is how many files an error names.

@@ -82,7 +82,14 @@ func (f Finder) Look(ctx context.Context, at *instance.Locator, in *instance.Ins
 	if err := l.target(ctx); err != nil {
 		return nil, err
 	}
-	p.From = p.repo.Tip(ctx, p.Branch)
+	if p.From = p.repo.Tip(ctx, p.Branch); p.From == "" {
+		err = git.Unborn(ctx, p.repo, git.BranchRef(p.Branch))
+	} else {
+		err = git.Lent(ctx, instance.Repository(at, in), p.From) // the store's own objects may be those that are lost
+	}
+	if err != nil {
+		return nil, err
+	}
 	if err := l.choose(ctx, way); err != nil || p.How == Already {
 		return p, err
 	}

@@ -33,6 +33,9 @@ func (l *looker) target(ctx context.Context) error {
 			return l.hidden(here)
 		}
 		if here.Branch == "" {
+			if err := git.Unborn(ctx, l.repo, "HEAD"); err != nil { // git lists the branch of a damaged one as none
+				return err
+			}
 			return role.Fail(role.Failed, fmt.Errorf("land on the current branch: HEAD of %s is on none", here.Path), "--onto BRANCH, or git switch BRANCH first")
 		}
 		l.Branch, l.Directory = here.Branch, here.Path
@@ -55,6 +58,9 @@ func (l *looker) target(ctx context.Context) error {
 		}
 		awaited := Awaits(l.result.Goal) && l.result.Goal.Landing.Branch == l.onto // then it is made
 		if l.Directory == "" && !awaited && l.repo.Tip(ctx, l.onto) == "" {
+			if err := git.Unborn(ctx, l.repo, git.BranchRef(l.Branch)); err != nil {
+				return err
+			}
 			return role.Fail(role.NotFound, fmt.Errorf("there is no branch %s", role.Clean(l.onto)),
 				"%s makes it", l.at.CommandLine(l.in, "checkout "+l.result.Short()+" --branch "+role.ShellWord(l.onto)))
 		}

@@ -2,6 +2,7 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,7 +100,7 @@ func (g Repository) Feed(ctx context.Context, stdin string, args ...string) (str
 		said = err.Error()
 	}
 	err = fmt.Errorf("git %s: %s", args[0], role.CleanText(said))
-	return "", role.Fail(role.Environment, err, "%s", Remedy(err))
+	return "", role.Fail(role.Environment, err, "%s", cmp.Or(Remedy(err), mended(err.Error())))
 }
 
 // commandOf is a run of git in the repository.

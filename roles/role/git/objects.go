@@ -40,6 +40,9 @@ func Shallow(ctx context.Context, g Repository) bool {
 // Lacks says why a repository may lack objects of its own history; empty: it has all. A
 // shallow clone has all down to the commits at which its history ends, unless it is damaged.
 func Lacks(ctx context.Context, g Repository) (why, mend string) {
+	if b := BorrowedBy(ctx, g); len(b.Lost) > 0 {
+		return b.Why(), b.Mend()
+	}
 	if out, err := g.Run(ctx, "config", "--get-regexp", `^(extensions\.partialclone|remote\..*\.promisor)$`); err == nil && out != "" {
 		return "it is a partial clone, which leaves objects on its remote", "git fetch --refetch --no-filter"
 	}
@@ -49,18 +52,49 @@ func Lacks(ctx context.Context, g Repository) (why, mend string) {
 	return "", "git fsck"
 }
 
-// Complete refuses a clone that lacks objects which a commit needs, as a partial one may. Of a
-// repository that is no such clone all is believed to be there, without a look.
+// BorrowedBy is Borrowed of a repository; nothing where git does not tell.
+func BorrowedBy(ctx context.Context, g Repository) Borrowing {
+	_, objects, err := g.Own(ctx)
+	if err != nil {
+		return Borrowing{}
+	}
+	b, err := Borrowed(objects)
+	if err != nil {
+		return Borrowing{}
+	}
+	return b
+}
+
+// Complete refuses a clone that lacks objects which a commit needs, as a partial one may, or one that borrows from a
+// repository which is gone. Of any other repository all is believed to be there, without a look.
 func Complete(ctx context.Context, g Repository, commit string) error {
-	why, mend := Lacks(ctx, g)
-	if why == "" || g.commit(ctx, commit) == "" {
+	why, mend, err := lacking(ctx, g, commit)
+	if err == nil && why != "" {
+		err = role.Fail(role.Usage, fmt.Errorf("agents' trees need objects that the repository lacks: %s", why), "%s", mend)
+	}
+	return err
+}
+
+// Lent refuses a repository that borrows objects of a commit from a place that is gone.
+func Lent(ctx context.Context, g Repository, commit string) error {
+	if len(BorrowedBy(ctx, g).Lost) == 0 {
 		return nil
 	}
-	if _, err := g.Run(ctx, "rev-list", "--objects", "--quiet", "--end-of-options", commit); err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return role.Fail(role.Usage, fmt.Errorf("agents' trees need objects that the repository lacks: %s", why), "%s", mend)
+	why, mend, err := lacking(ctx, g, commit)
+	if err == nil && why != "" {
+		err = role.Fail(role.Environment, fmt.Errorf("the repository lacks objects of commit %.10s: %s", commit, why), "%s", mend)
 	}
-	return nil
+	return err
+}
+
+// lacking is Lacks of a commit that does need objects which are not there.
+func lacking(ctx context.Context, g Repository, commit string) (why, mend string, err error) {
+	why, mend = Lacks(ctx, g)
+	if why == "" || g.commit(ctx, commit) == "" {
+		return "", "", nil
+	}
+	if _, err := g.Run(ctx, "rev-list", "--objects", "--quiet", "--end-of-options", commit); err != nil {
+		return why, mend, ctx.Err()
+	}
+	return "", "", nil
 }

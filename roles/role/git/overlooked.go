@@ -85,3 +85,9 @@ func unmarked(ctx context.Context, g Repository, marked map[string][]string) (ch
 	out, err := g.Run(ctx, "diff-files", "--name-only", "-z", "--ignore-submodules=dirty")
 	return fields0(out), err
 }
+
+// Intended returns the files of a working tree that git add --intent-to-add has put into its index, without content.
+func Intended(ctx context.Context, g Repository, tree string) ([]string, error) {
+	out, err := g.at(tree).Run(ctx, "diff-files", "--name-only", "--diff-filter=A", "-z", "--")
+	return fields0(out), err
+}

@@ -18,6 +18,33 @@ var forbidden = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?im)(?:'([^']+)'|[^:'\n]*): permission denied[.\r]*$|insufficient permission for adding an object to repository database (.+)$`)
 })
 
+// mends are words of git's about a damaged repository or a program that it needs, each with its hint. The first that
+// fits counts. In a hint, $1 is the file that git names.
+var mends = sync.OnceValue(func() []mend {
+	return []mend{
+		{regexp.MustCompile(`(?m)([^\s:]+): index file smaller than expected`), "rm $1 && git reset: the index is damaged; files stay as they are"},
+		{regexp.MustCompile(`index file corrupt|bad index file sha1 signature|bad signature 0x`), `rm "$$(git rev-parse --git-path index)" && git reset: the index is damaged; files stay as they are`},
+		{regexp.MustCompile(`git-lfs[^\n]*(?:not found|failed 127|No such file)|filter 'lfs' failed`), "install git-lfs, then git lfs install"},
+		{regexp.MustCompile(`unable to read (?:tree|sha1 file|[0-9a-f]{40})|[Cc]ould not read [0-9a-f]{40}|not a tree object|bad tree object|missing (?:blob|tree|commit|object)|bad object |loose object .* is corrupt`),
+			"git fsck: it names the objects that the repository lacks"},
+	}
+})
+
+type mend struct {
+	said *regexp.Regexp
+	hint string
+}
+
+// mended is the hint of mends for an error; empty: there is none.
+func mended(said string) string {
+	for _, m := range mends() {
+		if found := m.said.FindStringSubmatchIndex(said); found != nil {
+			return string(m.said.ExpandString(nil, m.hint, said, found))
+		}
+	}
+	return ""
+}
+
 // Remedy is the hint for an error of git's, or of a file that git has, which comes of a disk without room or of rights
 // that this user lacks; empty: it comes of something else.
 func Remedy(err error) string {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,12 +59,27 @@ type Lander struct {
 // Plan finds the commit that a branch shall have, without a working tree. A
 // landing that a branch does not allow is no error: see LandingPlan. Merges are made in the store: no
 // hook, driver or filter of the user's repository is run.
-func (x Lander) Plan(ctx context.Context, l Landing) (p LandingPlan, err error) {
+func (x Lander) Plan(ctx context.Context, l Landing) (LandingPlan, error) {
+	p, err := x.plan(ctx, l)
+	if err == nil && (p.To == "" || p.How == Already) || IsTrouble(err) || ctx.Err() != nil {
+		return p, err
+	}
+	why := x.User.ails()
+	if why == "" && errors.Is(err, ErrIncomplete) {
+		why = fmt.Sprintf("%s of commit %.10s: git fsck names them", LacksObjects, p.Tip)
+	}
+	if why != "" {
+		return LandingPlan{Tip: p.Tip, Bars: why}, nil
+	}
+	return p, err
+}
+
+func (x Lander) plan(ctx context.Context, l Landing) (p LandingPlan, err error) {
 	if p.Tip, err = x.User.tip(ctx, l.Branch); err != nil {
 		return p, err
 	}
 	if p.Tip == "" {
-		p.Bars = "there is no branch " + l.Branch
+		p.Bars = cmp.Or(x.User.unread(l.Branch), "there is no branch "+l.Branch)
 		return p, nil
 	}
 	if x.Store.loose(plannedRef) != p.Tip { // else it is there
@@ -207,7 +223,18 @@ type Moved struct {
 // Land moves a branch from a commit to one that Plan made, once all objects of it are in
 // the user's repository. It may be repeated: a branch that has the commit is left alone. A branch
 // that is at another commit is not moved. From a commit to itself moves nothing: it says whether the branch has it.
-func (x Lander) Land(ctx context.Context, branch, from, to string) (m Moved, err error) {
+func (x Lander) Land(ctx context.Context, branch, from, to string) (Moved, error) {
+	m, err := x.land(ctx, branch, from, to)
+	if err == nil || from == to || IsTrouble(err) || ctx.Err() != nil {
+		return m, err
+	}
+	if why := x.User.ails(); why != "" {
+		m.Bars, err = why, nil
+	}
+	return m, err
+}
+
+func (x Lander) land(ctx context.Context, branch, from, to string) (m Moved, err error) {
 	if m.Tip, err = x.User.tip(ctx, branch); err != nil {
 		return m, err
 	}

@@ -215,7 +215,8 @@ func TestLandingBars(t *testing.T) {
 		"checked out":  {func(l *lander) { l.git("switch", "-q", "released") }, "is checked out in your working tree"},
 		"linked":       {func(l *lander) { l.git("worktree", "add", "-q", filepath.Join(l.t.TempDir(), "linked"), "released") }, "is checked out in the working tree linked"},
 		"deleted":      {func(l *lander) { l.git("branch", "-D", "released") }, "there is no branch released"},
-		"another name": {func(l *lander) { l.git("symbolic-ref", "refs/heads/released", "refs/heads/main") }, "is another name"},
+		"another name": {func(l *lander) { l.git("symbolic-ref", "refs/heads/released", "refs/heads/main") }, "is another name of main: land: {onto: main}"},
+		"emptied":      {func(l *lander) { write(l.t, filepath.Join(l.dir, ".git/refs/heads/released"), "") }, "branch released cannot be read"},
 		"bisected": {func(l *lander) {
 			l.git("switch", "-q", "released")
 			l.git("bisect", "start")
@@ -247,6 +248,45 @@ func TestLandingBars(t *testing.T) {
 			}
 			if after := l.git("for-each-ref"); after != before {
 				t.Errorf("refs:\n%s\nbefore:\n%s", after, before)
+			}
+		})
+	}
+}
+
+// A repository that lacks objects waits for a person: no other try of git's mends that.
+func TestLandingLacksObjects(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		do   func(l *lander)
+		want string
+	}{
+		"source gone": {func(l *lander) {
+			write(l.t, filepath.Join(l.dir, ".git/objects/info/alternates"), "/nowhere/objects\n")
+		}, "borrows them from /nowhere/objects"},
+		"objects gone": {func(l *lander) {
+			if err := os.Rename(filepath.Join(l.dir, ".git/objects"), filepath.Join(l.dir, "elsewhere")); err != nil {
+				l.t.Fatal(err)
+			}
+		}, "their directory is not there"},
+		"damaged": {func(l *lander) {
+			write(l.t, filepath.Join(l.dir, ".git/refs/heads/released"), strings.Repeat("12", 20)+"\n")
+		}, "lacks objects of commit 1212121212: git fsck"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLander(t)
+			commit := l.result("c", "c\n")
+			ready := l.plan(commit, FastForward)
+			c.do(l)
+			for range 2 { // nothing flaps between a plan and its landing
+				if p := l.plan(commit, FastForward); !strings.Contains(p.Bars, c.want) || !strings.HasPrefix(p.Bars, LacksObjects) || p.To != "" {
+					t.Errorf("%+v, want %q", p, c.want)
+				}
+			}
+			if name == "objects gone" {
+				if m := l.land(ready); m.Done || !strings.Contains(m.Bars, c.want) {
+					t.Errorf("%+v", m)
+				}
 			}
 		})
 	}

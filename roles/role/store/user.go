@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"sett/roles/role"
 	"sett/roles/role/git"
 	"sett/runtime/repofile"
 )
@@ -52,7 +53,8 @@ func (u *User) inUse(ctx context.Context, branch string) (string, error) {
 		return "the repository keeps its branches in reftables: Sett cannot see which are checked out", nil
 	}
 	if text, err := os.ReadFile(filepath.Join(u.store.Dir, filepath.FromSlash(git.BranchRef(branch)))); err == nil && strings.HasPrefix(string(text), "ref:") {
-		return fmt.Sprintf("branch %s is another name of a branch", branch), nil
+		to := strings.TrimPrefix(strings.TrimSpace(strings.TrimPrefix(string(text), "ref:")), git.BranchRef(""))
+		return fmt.Sprintf("branch %s is another name of %s: land: {onto: %s} in sett.yml lands there", branch, to, to), nil
 	}
 	all := []string{}
 	if busyWith(u.store.Dir, branch) != "" { // else it does not matter whether it has a working tree
@@ -98,4 +100,29 @@ func busyWith(dir, branch string) string {
 		return "is checked out"
 	}
 	return held[git.Holds(dir, branch)]
+}
+
+// LacksObjects begins the reason against landing in a repository that lacks objects.
+const LacksObjects = "the repository lacks objects"
+
+// ails says why git can bring no objects into the repository, until a person mends it; empty: nothing is known against
+// it. It looks at no object, and so a plan and a landing see the same.
+func (u *User) ails() string {
+	if _, err := os.Stat(u.store.Objects()); gone(err) {
+		return LacksObjects + ": their directory is not there; once it is, type sett up"
+	}
+	if b, err := git.Borrowed(u.store.Objects()); err == nil && len(b.Lost) > 0 {
+		return fmt.Sprintf("%s: it borrows them from %s, which is not there: restore it and type sett up, or git repack -ad && rm \"$(git rev-parse --git-path objects/info/alternates)\"",
+			LacksObjects, role.Clean(b.Lost[0].Dir))
+	}
+	return ""
+}
+
+// unread says why a branch without a commit is not one that is to be made; empty: it is.
+func (u *User) unread(branch string) string {
+	file := filepath.Join(u.store.Dir, filepath.FromSlash(git.BranchRef(branch)))
+	if info, err := os.Lstat(file); err != nil || info.IsDir() {
+		return ""
+	}
+	return fmt.Sprintf("branch %s cannot be read: its file names no commit that is there (git fsck)", branch)
 }
