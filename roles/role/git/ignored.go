@@ -49,19 +49,13 @@ func Ignored(ctx context.Context, g Repository) (list string, unread []string, e
 	case file == "":
 	case !foreign:
 		add(role.Clean(file), "", file)
-	case isBelow(own, file):
+	case within(file, own):
 		add(role.Clean(file), own, file)
 	default:
 		add(role.Clean(file)+" (core.excludesFile of the repository's own configuration)", top, file)
 	}
 	add(role.Clean(filepath.Join(own, "info", "exclude")), own, filepath.Join(own, "info", "exclude"))
 	return b.String(), unread, nil
-}
-
-// isBelow says whether a path names something below a directory.
-func isBelow(dir, path string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 // excludesFile returns the absolute path of a person's list for all repositories; empty: there is none. Foreign says that the
