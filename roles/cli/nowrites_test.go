@@ -66,7 +66,7 @@ func TestBoardRefusesWrites(t *testing.T) {
 			has(t, hint(err), tc.hint)
 			_, stderr, err = s.run("down")
 			s.Must(err)
-			has(t, stderr, "warning: the blackboard takes no writes ("+tc.says, "the work of agents that run will count as a crash")
+			has(t, stderr, "warning: the blackboard takes no writes ("+tc.says, "the next sett up queues the work of these agents again")
 		})
 	}
 }

@@ -24,19 +24,26 @@ type sweeper interface {
 func (t *term) sweepRefs(ctx context.Context) error {
 	every := time.NewTicker(t.pace.sweep)
 	defer every.Stop()
+	again := time.NewTimer(0) // a sett down may have left some
+	defer again.Stop()
 	seen := map[repository.Lending]time.Time{}
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-every.C:
+		case <-again.C:
 		case <-t.orphaned:
 		}
-		if err := t.sweep(ctx); err != nil && ctx.Err() == nil {
-			t.log.Debug("commits of the repository not swept", "error", err)
+		swept, kept := t.sweep(ctx), keepOrphans(ctx, t, seen)
+		if swept != nil && ctx.Err() == nil {
+			t.log.Debug("commits of the repository not swept", "error", swept)
 		}
-		if err := keepOrphans(ctx, t, seen); err != nil && ctx.Err() == nil {
-			t.log.Debug("changes of ended grants not kept", "error", err)
+		if kept != nil && ctx.Err() == nil {
+			t.log.Debug("changes of ended grants not kept", "error", kept)
+		}
+		if swept != nil || kept != nil {
+			again.Reset(t.pace.retry) // the repository may be about to start
 		}
 	}
 }

@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"testing"
@@ -19,9 +20,15 @@ type taker struct {
 	kept  []repository.Orphan
 	read  func() // when the list has been handed out
 	keeps func() // when changes are to be kept
+
+	away   int    // so often it does not answer
+	sweeps func() // when commits are swept
 }
 
 func (k *taker) Taken(context.Context) ([]repository.Taken, error) {
+	if k.away--; k.away >= 0 {
+		return nil, errors.New("away")
+	}
 	if k.read != nil {
 		defer k.read()
 	}
@@ -32,6 +39,9 @@ func (k *taker) Swept(_ context.Context, q repository.Swept) error {
 	k.swept.Recorded, k.swept.Never = append(k.swept.Recorded, q.Recorded...), append(k.swept.Never, q.Never...)
 	ends := func(t repository.Taken) bool { return slices.Contains(append(q.Recorded, q.Never...), t.Artefact) }
 	k.taken = slices.DeleteFunc(k.taken, ends)
+	if k.sweeps != nil {
+		k.sweeps()
+	}
 	return nil
 }
 
@@ -58,6 +68,22 @@ func swept(t *testing.T) (s *sett, sweeps *term, k *taker, claim string, st blac
 	o := s.unled(s.env(options{}, &output{}), slog.DiscardHandler)
 	o.repository = k
 	return s, newTerm(o, blackboard.Lead{}), k, claim, st
+}
+
+// A term looks for commits without an artefact as it begins, and soon again while the repository is not there yet.
+func TestSweepAtTheBegin(t *testing.T) {
+	t.Parallel()
+	s, sweeps, k, claim, st := swept(t)
+	s.must(s.board.Cub.Requeue(t.Context(), blackboard.HandBack{GrantRef: ref(st), Most: 10, Reason: "stopping"}))
+	k.taken = []repository.Taken{{Artefact: newID(), Agent: "a", Grant: repository.Grant{Claim: claim, Attempt: 1}}}
+	sweeps.pace.sweep, sweeps.pace.retry = time.Hour, time.Millisecond
+	ctx, cancel := context.WithCancel(t.Context())
+	k.away, k.sweeps = 2, cancel
+	limit := time.AfterFunc(time.Minute, cancel)
+	defer limit.Stop()
+	if err := sweeps.sweepRefs(ctx); !errors.Is(err, context.Canceled) || len(k.swept.Never) != 1 {
+		t.Errorf("%v, swept %+v", err, k.swept)
+	}
 }
 
 // What a tool left is kept once its cub can no longer ask for that: at once after a crash, and after a while where the

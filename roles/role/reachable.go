@@ -27,6 +27,9 @@ func NewReachable(now func() time.Time, giveUp time.Duration) *Reachable {
 	return &Reachable{now: now, giveUp: giveUp, since: now()}
 }
 
+// GaveUp begins the error of a part that ends because the blackboard was away for too long. Its last lines have it.
+const GaveUp = "blackboard unreachable for "
+
 // Lost records a failed call. It returns an error when the time to give up has come.
 func (r *Reachable) Lost(cause error) error {
 	r.mu.Lock()
@@ -37,7 +40,7 @@ func (r *Reachable) Lost(cause error) error {
 	if r.now().Sub(r.since) < r.giveUp {
 		return nil
 	}
-	return Fail(Environment, fmt.Errorf("blackboard unreachable for %s: %w", r.giveUp, cause),
+	return Fail(Environment, fmt.Errorf(GaveUp+"%s: %w", r.giveUp, cause),
 		"start the blackboard again; sett up brings the instance back to where it was")
 }
 

@@ -184,7 +184,7 @@ func (e *engineFacts) foresee(images, volumes []foreseen) {
 func (l *containerLauncher) launch(ctx context.Context, serve func(context.Context, *runtime.Unit) error) (err error) {
 	in, fresh := l.j.in, l.j.plan.Action != actionApply
 	ahead := func() error { return nil }
-	early := fresh && !in.External && !in.Host && l.j.certain
+	early := fresh && !in.External && !in.Host && l.j.certain && !instance.IsCutOff(in) // else it would take stopped cubs for dead ones
 	if early {
 		ahead = l.ahead(ctx)
 		defer func() {

@@ -170,6 +170,9 @@ func (u *upRun) serve(ctx context.Context, unit *runtime.Unit) error {
 	}
 	u.ready("blackboard", u.blackboardDetail())
 	sayRemoved(ctx, u)
+	if err := handBackCutOff(ctx, u); err != nil {
+		return err
+	}
 	if err := recordUp(ctx, u); err != nil {
 		return err
 	}

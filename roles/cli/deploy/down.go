@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"sett/blackboard"
 	"sett/contract/config"
 	"sett/roles/cli/instance"
 	"sett/roles/role"
@@ -19,6 +18,7 @@ import (
 // DownOptions are the flags of a sett down.
 type DownOptions struct {
 	All, Purge, Yes bool
+	LeaveRecords    bool          // a purge leaves a Redis of the user's own alone
 	Timeout         time.Duration // until another sett up or down has ended; 0: no limit
 }
 
@@ -30,6 +30,9 @@ type downRun struct {
 
 // Down stops the instance, or all of them.
 func Down(ctx context.Context, at *instance.Locator, o DownOptions) error {
+	if o.LeaveRecords && !o.Purge {
+		return role.Fail(role.Usage, errors.New("--leave-records says what --purge leaves alone"), "sett down --purge --leave-records; sett down alone removes nothing")
+	}
 	d := &downRun{o, at}
 	SweepBerths(ctx, at)
 	if o.All {
@@ -58,6 +61,9 @@ func (d *downRun) one(ctx context.Context, in *instance.Instance) error {
 		}
 	}
 	if d.Purge {
+		if err := d.reaches(ctx, in); err != nil {
+			return err
+		}
 		what := "everything that is kept of instance " + in.Name
 		if in.Images > 0 {
 			what = words.Count(in.Images, "image") + " that Sett built for an instance " + in.Name
@@ -71,7 +77,7 @@ func (d *downRun) one(ctx context.Context, in *instance.Instance) error {
 		if n := leftoversOf(ctx, d.at, in); n > 0 {
 			what += ", with " + words.Count(n, "leftover") + " of tools"
 		}
-		if instance.PurgesBoard(ctx, d.at, in) {
+		if !d.LeaveRecords && instance.PurgesBoard(ctx, d.at, in) {
 			what += ", and its keys on " + role.Clean(instance.Redact(in.URL))
 		}
 		if other := instance.OtherLedger(ctx, d.at, in); other != "" {
@@ -148,7 +154,11 @@ func (d *downRun) everything(ctx context.Context) error {
 	}
 	var errs []error
 	for _, in := range all {
-		if err := d.end(ctx, in); err != nil {
+		err := d.reaches(ctx, in)
+		if err == nil {
+			err = d.end(ctx, in)
+		}
+		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", in.Name, err))
 		}
 		if err := ctx.Err(); err != nil {
@@ -199,7 +209,7 @@ func (d *downRun) end(ctx context.Context, in *instance.Instance) error {
 		}
 		d.at.Sayf("sett: the state of %s is mended\n", in.Name)
 	}
-	s := &stopper{at: d.at, in: in, place: place, config: cfg, tell: true}
+	s := &stopper{at: d.at, in: in, place: place, config: cfg, tell: true, purges: d.Purge}
 	if err := s.stop(ctx); err != nil {
 		return err
 	}
@@ -293,6 +303,9 @@ func (d *downRun) remove(ctx context.Context, in *instance.Instance, place, besi
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	if d.matters(in, kept) {
+		return recordsStay(in, kept, "the instance is stopped, and its state and store are still there")
+	}
 	other := ""
 	if unasked == nil {
 		other = instance.OtherLedger(ctx, d.at, in)
@@ -333,10 +346,7 @@ func (d *downRun) remove(ctx context.Context, in *instance.Instance, place, besi
 		d.at.Sayf("sett: note: %s of tools went with it\n", words.Count(left, "leftover"))
 	}
 	d.letGo(ctx, in)
-	if kept != nil {
-		d.at.Sayf("sett: note: its records stay on %s, under keys that begin with sett:{%s}: %s\n",
-			role.Clean(instance.Redact(in.URL)), in.Name, role.Clean(words.FirstLine(kept)))
-	}
+	d.sayLeft(in, kept)
 	return nil
 }
 
@@ -377,29 +387,4 @@ func (d *downRun) letGo(ctx context.Context, in *instance.Instance) {
 		d.at.Sayf("sett: note: commits of %s that are on no branch stay in the repository: git for-each-ref %s\n",
 			words.Count(left, "artefact"), git.HeldRef(in.Name, ""))
 	}
-}
-
-// erase removes an instance's keys from a server of the user's own. A server that is gone
-// keeps nobody from removing the rest.
-func (d *downRun) erase(ctx context.Context, in *instance.Instance) error {
-	if !in.External {
-		return nil // its ledger goes as a whole
-	}
-	b, err := instance.Connect(ctx, instance.To(d.at.Terminal, in, "sett-cli"))
-	if err != nil {
-		return err
-	}
-	defer b.Close()
-	if err := instance.OwnedByAnother(ctx, d.at, in, b); err != nil {
-		return err
-	}
-	var gone *blackboard.LostError
-	if err := instance.CheckBoard(ctx, d.at, in, b); errors.As(err, &gone) && gone.Loss == blackboard.LossForeign {
-		return err
-	}
-	removed, err := b.Control.Erase(ctx)
-	if err == nil {
-		d.at.Printf("removed %s of %s from %s\n", words.Count(removed, "key"), in.Name, role.Clean(instance.Redact(in.URL)))
-	}
-	return err
 }

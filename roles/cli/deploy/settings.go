@@ -3,11 +3,15 @@ package deploy
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 
 	"sett/blackboard"
 	"sett/contract/config"
 	"sett/roles/cli/instance"
+	"sett/roles/role"
+	"sett/roles/role/words"
 )
 
 // noteChanged notes in the state the settings that this up changes: where it ends before the ledger has them, the next one
@@ -46,4 +50,52 @@ func recordUp(ctx context.Context, u *upRun) error {
 // recordStop marks the instance stopping.
 func recordStop(ctx context.Context, s *stopper, b *instance.Board) error {
 	return b.Control.SetInstance(ctx, blackboard.InstanceMove{State: blackboard.InstanceStopping, By: s.at.Who(), With: cmp.Or(s.with, "sett down")})
+}
+
+// handBackCutOff queues the grants of cubs again that a sett down stopped while the blackboard could not be told. It
+// records that stop first: a grant that comes back because of it has not failed. A cub that runs keeps its grant.
+func handBackCutOff(ctx context.Context, u *upRun) error {
+	cut, err := instance.ReadCutOff(u.in)
+	if err != nil {
+		u.at.Sayf("sett: warning: work of agents that a sett down stopped may count as a crash: %v\n", err)
+	}
+	if len(cut.Holders) == 0 {
+		return instance.DropCutOff(u.in)
+	}
+	units, err := u.place.List(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("list what runs: %w", err)
+	}
+	running, err := u.board.Roster.Running(ctx)
+	if err != nil {
+		return err
+	}
+	running = ofStopped(running, cut.Holders, holders(units))
+	if len(running) > 0 {
+		err := u.board.Control.SetInstance(ctx, blackboard.InstanceMove{State: blackboard.InstanceStopping, By: cut.By, With: "sett down"})
+		if err != nil {
+			return err
+		}
+	}
+	for _, r := range running {
+		err := u.board.Control.Requeue(ctx, blackboard.HandBack{
+			GrantRef: blackboard.GrantRef{Claim: r.Claim, Agent: r.Agent, Attempt: r.Attempt, Holder: r.Holder},
+			Reason:   "sett down stopped it, and could not reach the blackboard",
+		})
+		switch {
+		case errors.Is(err, blackboard.ErrRefused): // its claim is gone
+		case err != nil:
+			return err
+		default:
+			u.at.Sayf("sett: note: claim %s is queued again for agent %s: sett down stopped it, and could not reach the blackboard\n", words.Short(r.Claim), role.Clean(r.Agent))
+		}
+	}
+	return instance.DropCutOff(u.in)
+}
+
+// ofStopped returns the grants of cubs that were stopped and do not run: others may be at work, here or on another host.
+func ofStopped(running []blackboard.Running, stopped, alive []string) []blackboard.Running {
+	return slices.DeleteFunc(running, func(r blackboard.Running) bool {
+		return !slices.Contains(stopped, r.Holder) || slices.Contains(alive, r.Holder)
+	})
 }

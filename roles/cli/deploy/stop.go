@@ -12,6 +12,7 @@ import (
 	"sett/roles/cli/instance"
 	"sett/roles/cli/term"
 	"sett/roles/role"
+	"sett/roles/role/repository"
 	"sett/roles/role/words"
 	"sett/runtime"
 )
@@ -29,6 +30,8 @@ type stopper struct {
 	tell    bool   // print a line for each part
 	unled   bool   // the orchestrator of this start did not lead yet
 	with    string // the command that stops; empty: sett down
+	purges  bool   // what the instance keeps goes, too
+	cutOff  bool   // the blackboard could not be told: the cubs that are stopped are noted
 	stopped int
 	untold  untold // counted once the notifier has ended
 }
@@ -51,7 +54,13 @@ func (s *stopper) stop(ctx context.Context) error {
 	if s.tell {
 		s.at.Printf("%s  %s\n", s.at.Paint(s.in.Name, term.Bold), role.Clean(s.at.Tilde(s.in.Workspace)))
 	}
-	if err := s.inOrder(ctx, units, s.announceStop(ctx, slices.ContainsFunc(units, atWork))); err != nil {
+	told, why := s.announceStop(ctx, slices.ContainsFunc(units, atWork))
+	if why != nil {
+		s.cutsOff(units, why)
+	}
+	err = s.inOrder(ctx, units, told)
+	s.tellCutOff(units)
+	if err != nil {
 		return err
 	}
 	return errors.Join(instance.DropModelKeys(s.in), s.in.Pins().Keep())
@@ -119,45 +128,96 @@ func (s *stopper) sweep(ctx context.Context) error {
 // atWork says whether a unit runs, or is about to.
 func atWork(u runtime.Unit) bool { return u.Running || u.Restarting }
 
-// announceStop tells orchestrator and cubs of the stop, if the blackboard can be reached. Runs:
-// a unit of the instance runs here.
-func (s *stopper) announceStop(ctx context.Context, runs bool) (told bool) {
+// announceStop tells orchestrator and cubs of the stop, if the blackboard is this instance's, and nobody else goes on with
+// it. Runs: a unit of the instance runs here. The error says why a blackboard of this instance could not be told.
+func (s *stopper) announceStop(ctx context.Context, runs bool) (told bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	b, err := s.in.Glance(ctx, s.at.Terminal, "sett-down")
 	if err != nil {
-		return false // the end comes anyway
+		return false, err
 	}
 	defer b.Close()
 	if instance.IsOwned(instance.OwnedByAnother(ctx, s.at, s.in, b)) {
-		return false // its own workspace goes on
+		return false, nil // its own workspace goes on
 	}
 	if errors.Is(instance.CheckBoard(ctx, s.at, s.in, b), blackboard.ErrLost) {
-		return false // it may be another instance's
+		return false, nil // it may be another instance's
 	}
 	if !runs && s.in.External {
 		if elsewhere, err := instance.WorksElsewhere(ctx, s.at, s.in, b); err != nil || elsewhere {
-			return false // a copy of this instance goes on
+			return false, err // a copy of this instance goes on
 		}
 	}
 	if s.unled {
 		if led, err := instance.Led(ctx, b); err != nil || led {
-			return false // another orchestrator leads, and goes on
+			return false, err // another orchestrator leads, and goes on
 		}
 	}
 	if err := recordStop(ctx, s, b); err != nil {
-		var refused *blackboard.NoWritesError
-		if errors.As(err, &refused) {
-			s.at.Sayf("sett: warning: the blackboard takes no writes (%s): a result that it does not have yet is not recorded, and its commit will be a leftover; the work of agents that run will count as a crash\n", refused.Why)
-		}
-		return false
+		return false, err
 	}
 	_ = instance.CheckBoard(ctx, s.at, s.in, b) // what it has now is there at the next start, too
-	return true
+	return true, nil
+}
+
+// cutsOff says that the blackboard is not told of the stop, and has the cubs noted that are stopped.
+func (s *stopper) cutsOff(units []runtime.Unit, why error) {
+	if len(holders(units)) == 0 || !s.in.Known() || s.purges {
+		return
+	}
+	s.cutOff = true
+	says := "the blackboard was not told of the stop (" + role.Clean(words.FirstLine(why)) + ")"
+	var refused *blackboard.NoWritesError
+	if errors.As(why, &refused) {
+		says = "the blackboard takes no writes (" + refused.Why + ")"
+	}
+	s.at.Sayf("sett: warning: %s: a result that it does not have yet is not recorded\n", says)
+	s.at.Sayf("sett: note: the next sett up queues the work of these agents again, as no failed attempt; the commit of such a result will be a leftover (sett leftovers)\n")
+}
+
+// holders are the incarnations of the cubs among units that run.
+func holders(units []runtime.Unit) (all []string) {
+	for _, u := range units {
+		c := u.Labels[runtime.LabelComponent]
+		if id := u.Labels[runtime.LabelIncarnation]; id != "" && atWork(u) && (c == runtime.ComponentAgent || c == runtime.ComponentWorker) {
+			all = append(all, id)
+		}
+	}
+	return all
+}
+
+// noteCutOff notes cubs that are about to be stopped without word to the blackboard.
+func (s *stopper) noteCutOff(units []runtime.Unit) {
+	all := holders(units)
+	if !s.cutOff || len(all) == 0 {
+		return
+	}
+	if err := instance.NoteCutOff(s.in, s.at.Who(), all); err != nil {
+		s.at.Sayf("sett: warning: %v: the work of these agents will count as a crash\n", err)
+	}
+}
+
+// tellCutOff names results with a commit that the blackboard may not have: the repository has noted each, and was not
+// told yet that it is recorded.
+func (s *stopper) tellCutOff(units []runtime.Unit) {
+	if !s.cutOff {
+		return
+	}
+	stopped := map[string]bool{}
+	for _, u := range units {
+		stopped[u.Labels[runtime.LabelAgent]] = true
+	}
+	for _, t := range repository.ReadTaken(s.in.StoreDir()) {
+		if stopped[t.Agent] {
+			s.at.Sayf("sett: note: the result of agent %s for claim %s may be missing there; its commit is kept\n", role.Clean(t.Agent), words.Short(t.Claim))
+		}
+	}
 }
 
 // each stops units at the same time.
 func (s *stopper) each(ctx context.Context, units []runtime.Unit) error {
+	s.noteCutOff(units)
 	began := s.at.Now()
 	type result struct {
 		unit runtime.Unit

@@ -138,6 +138,12 @@ type Control struct {
 	conversion
 	ownership
 	restarting
+	handingBack
+}
+
+// handingBack queues the grant of a cub again that was stopped and could not do so itself.
+type handingBack interface {
+	Requeue(ctx context.Context, q blackboard.HandBack) error
 }
 
 // restarting records that a person restarts a part.
@@ -209,7 +215,7 @@ func (in *Instance) Glance(ctx context.Context, on *term.Terminal, as string) (*
 func BoardOf(b *redis.Board) *Board {
 	return &Board{
 		server: b, place: b, Records: Records{b.Records, b.Records, b.Records}, Index: Index{b.Index, b.Index, b.Index}, Ledger: b.Ledger,
-		Roster: b.Roster, People: People{b.People, b.People, b.People, b.People}, Calls: b.Calls, Control: Control{b, b, b, b}, Archive: b,
+		Roster: b.Roster, People: People{b.People, b.People, b.People, b.People}, Calls: b.Calls, Control: Control{b, b, b, b, b.Cub}, Archive: b,
 		Watch: func(ctx context.Context, back func(), lost func(error)) {
 			_ = b.Subscribe(ctx, []redis.Channel{redis.OrchestratorEvents}, back, func(redis.Channel, string) {}, lost)
 		},

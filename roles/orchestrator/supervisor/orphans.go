@@ -13,6 +13,7 @@ import (
 	"sett/blackboard"
 	"sett/contract/config"
 	"sett/roles/role"
+	"sett/roles/role/words"
 	"sett/runtime"
 )
 
@@ -127,6 +128,7 @@ func (o *Orphans) crashed(ctx context.Context, c blackboard.Claim, g blackboard.
 	if e.OOM {
 		reason += " (out of memory)"
 	}
+	reason += gaveUp(o.Config(), agent, c.ID, g.Attempt, e)
 	log := o.Log.With("claim", c.ID, "workflow", c.WorkflowID, "agent", g.Agent, "attempt", g.Attempt, "reason", reason)
 	if g.Crashes < agent.Retries {
 		ref := blackboard.GrantRef{Claim: c.ID, Agent: g.Agent, Attempt: g.Attempt, Holder: g.Holder}
@@ -144,6 +146,18 @@ func (o *Orphans) crashed(ctx context.Context, c blackboard.Claim, g blackboard.
 	}
 	o.Crashed(g.Agent)
 	return nil
+}
+
+// gaveUp explains the end of a cub that waited for the blackboard for too long, and names the leftover of its work.
+func gaveUp(cfg *config.Config, agent config.Agent, claim string, attempt int, e runtime.Exit) string {
+	if e.Code != int(role.Environment) || !strings.Contains(e.Tail, role.GaveUp) {
+		return ""
+	}
+	why := fmt.Sprintf(", since the blackboard did not answer for %s (redis.give_up)", cfg.Redis.GiveUp)
+	if agent.Workspace.Mode == blackboard.ReadWrite {
+		why += fmt.Sprintf("; changes of its tool are leftover %s/%s-%d", words.Short(claim), agent.Name, attempt)
+	}
+	return why
 }
 
 // signalOf returns the name of the signal that ended a unit, such as SIGKILL. The

@@ -10,6 +10,7 @@ import (
 
 	"sett/blackboard"
 	"sett/contract/config"
+	"sett/roles/role"
 	"sett/runtime"
 )
 
@@ -54,6 +55,26 @@ func TestExitIsRecordedLater(t *testing.T) {
 	}
 	if left := o.Incarnations.debts(); len(left) > 0 {
 		t.Errorf("still to be recorded: %q", left)
+	}
+}
+
+// The Failure of a cub that gave the blackboard up names that, the setting and the leftover.
+func TestGaveUp(t *testing.T) {
+	t.Parallel()
+	cfg := &config.Config{Redis: config.Redis{GiveUp: 10 * time.Second}}
+	tail := role.NewReachable(time.Now, 0).Lost(errors.New("EOF")).Error()
+	for want, c := range map[string]struct {
+		mode blackboard.WorkspaceMode
+		exit runtime.Exit
+	}{
+		", since the blackboard did not answer for 10s (redis.give_up); changes of its tool are leftover 89ABCDEF/a-2": {blackboard.ReadWrite, runtime.Exit{Code: 7, Tail: tail}},
+		", since the blackboard did not answer for 10s (redis.give_up)":                                                {blackboard.ReadOnly, runtime.Exit{Code: 7, Tail: tail}},
+		"": {blackboard.ReadWrite, runtime.Exit{Code: 7, Tail: "no git"}},
+	} {
+		agent := config.Agent{Name: "a", Workspace: config.Workspace{Mode: c.mode}}
+		if got := gaveUp(cfg, agent, "0123456789ABCDEF", 2, c.exit); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 

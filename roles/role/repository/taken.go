@@ -23,6 +23,19 @@ type Taken struct {
 // TakenDir is the directory of a store with a file about each, of the artefact's name.
 func TakenDir(store string) string { return filepath.Join(store, "taken") }
 
+// ReadTaken reads the notes in a store for a person, as far as they can be read.
+func ReadTaken(store string) (all []Taken) {
+	entries, _ := os.ReadDir(TakenDir(store))
+	for _, e := range entries[:min(len(entries), MostTaken)] {
+		text, err := os.ReadFile(filepath.Join(TakenDir(store), e.Name()))
+		var t Taken
+		if err == nil && json.Unmarshal(text, &t) == nil && t.Artefact == e.Name() {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
 // TakenList answers the question which there are, MostTaken at most.
 type TakenList struct {
 	Taken []Taken `json:"taken"`
