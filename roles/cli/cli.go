@@ -95,14 +95,8 @@ func run(ctx context.Context, a *app, e role.Env) error {
 	if unsure := (*blackboard.UnsureError)(nil); errors.As(err, &unsure) && unsure.ID != "" && role.CodeOf(err) == role.Environment {
 		return mayBeMade(a, err, unsure)
 	}
-	if refusal := (*blackboard.NoWritesError)(nil); errors.As(err, &refusal) && role.CodeOf(err) == role.Environment {
-		return role.Fail(role.Environment, refusal, "%s", refusal.Remedy()) // without the names of the calls around it
-	}
-	if denied := (*blackboard.DeniedError)(nil); errors.As(err, &denied) && role.CodeOf(err) == role.Environment {
-		return role.Fail(role.Environment, denied, "%s", denied.Remedy())
-	}
-	if lacks := (*blackboard.CommandError)(nil); errors.As(err, &lacks) && role.CodeOf(err) == role.Environment {
-		return role.Fail(role.Environment, lacks, "%s", lacks.Remedy())
+	if server := blackboard.MendableOf(err); server != nil && role.CodeOf(err) == role.Environment {
+		return role.Fail(role.Environment, server, "%s", server.Remedy()) // without the names of the calls around it
 	}
 	if hint := instance.Remedy(err); hint != "" && role.CodeOf(err) == role.Failed {
 		return role.Fail(role.Environment, err, "%s", hint)
