@@ -55,6 +55,12 @@ func (v *ledgerView) tellWaits(ctx context.Context) {
 		}
 		waits, more, err := status.Reader(v.a.at, v.board, v.in).Waits(ctx, v.workflow)
 		foreign.look(ctx, v, len(waits))
+		select {
+		case <-v.stirred: // behind a slow link an event was shown while they were read: they may be over
+			quiet.Reset(waitsAfter)
+			continue
+		default:
+		}
 		if err == nil { // that the blackboard is away is said already
 			if err := v.tell(ctx, told, waits, more); err != nil {
 				return // the follower of the ledger ends too
