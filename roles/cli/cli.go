@@ -104,6 +104,9 @@ func run(ctx context.Context, a *app, e role.Env) error {
 	if schema := (*blackboard.SchemaError)(nil); errors.As(err, &schema) && role.CodeOf(err) != role.Environment {
 		return role.Fail(role.Environment, schema, "%s", schema.Remedy())
 	}
+	if hinted := (*role.Error)(nil); errors.Is(err, blackboard.ErrCorrupt) && !errors.As(err, &hinted) {
+		return role.Fail(role.Failed, err, "a record is lost or corrupt: sett ledger export names all such records; an export from before has them")
+	}
 	if instance.IsEngineAway(err) && role.CodeOf(err) == role.Failed {
 		return role.Fail(role.Environment, err, "is the container engine still running?")
 	}

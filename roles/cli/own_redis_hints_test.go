@@ -104,7 +104,9 @@ func TestDoctorOfStopped(t *testing.T) {
 	s.Send("FLUSHALL")
 	has(t, said(), "problem instance stage it is stopped, and its blackboard cannot be used: the blackboard at "+s.Server.Addr(), "the ledger is gone", "ledger import FILE")
 	s.Send("ACL", "SETUSER", "narrow", "on", ">pw", "~*", "&*", "+@read", "+@write")
-	s.change(func(state *instance.State) { state.URL = strings.Replace(state.URL, "redis://", "redis://narrow:pw@", 1) })
+	s.change(func(state *instance.State) {
+		state.URL = strings.Replace(state.URL, "redis://", "redis://narrow:pw@", 1)
+	})
 	all := said()
 	has(t, all, "problem instance stage it is stopped", "NOPERM", "ACL SETUSER narrow +client|setname", "its Redis could not be asked")
 	if strings.Contains(all, "what Sett starts itself is durable") {
@@ -118,7 +120,9 @@ func TestHalfMadeGoal(t *testing.T) {
 	s := newStage(t, "--maxclients", "1000") // a Redis with users
 	s.staff()
 	s.Send("ACL", "SETUSER", "narrow", "on", ">pw", "~*", "&*", "+@all", "-xadd")
-	s.change(func(state *instance.State) { state.URL = strings.Replace(state.URL, "redis://", "redis://narrow:pw@", 1) })
+	s.change(func(state *instance.State) {
+		state.URL = strings.Replace(state.URL, "redis://", "redis://narrow:pw@", 1)
+	})
 	_, _, err := s.run("forage", "the goal")
 	if role.CodeOf(err) != role.Environment || err.Error() != "the user of blackboard "+s.Server.Addr()+" lacks a right that a script of Sett needs: a move may be half made" {
 		t.Errorf("forage: %v, code %d", err, role.CodeOf(err))
@@ -130,5 +134,33 @@ func TestHalfMadeGoal(t *testing.T) {
 	s.Must(err)
 	if strings.Contains(stderr, "user_script") {
 		t.Errorf("list: %s", stderr)
+	}
+}
+
+// A goal whose record is lost is named by the doctor, and sett why has a hint.
+func TestLostGoal(t *testing.T) {
+	for _, kind := range []string{"workflow", "artifact"} {
+		t.Run(kind, func(t *testing.T) {
+			s := newStage(t)
+			s.staff()
+			goal := s.Goal("the goal")
+			s.open(goal, s.all("writer", blackboard.BidExclusive)...)
+			s.Send("DEL", "sett:{stage}:"+kind+":"+goal)
+			if kind == "workflow" {
+				s.Send("HINCRBY", "sett:{stage}:workflow:"+goal, "outstanding", "1") // as work that goes on leaves it
+			}
+			stdout, _, err := s.run("doctor")
+			if role.CodeOf(err) == role.OK {
+				t.Error("the doctor finds nothing")
+			}
+			has(t, strings.Join(strings.Fields(stdout), " "), "problem instance stage", goal)
+			if kind == "workflow" {
+				_, _, err = s.run("why", goal)
+				if err == nil || !strings.Contains(err.Error(), "corrupt record") {
+					t.Errorf("why: %v", err)
+				}
+				has(t, hint(err), "sett ledger export")
+			}
+		})
 	}
 }

@@ -77,7 +77,7 @@ func (x *exam) healthOf(ctx context.Context, in *instance.Instance) Finding {
 		}
 		if lost := x.unreadable(ctx, in); len(lost) > 0 {
 			return problem(in.Name, "sett show GOAL says whether a goal waits for it; sett cancel GOAL ends that one",
-				"running, and open work cannot go on: %s", strings.Join(lost, "; "))
+				"running, and goals cannot go on or be read: %s", strings.Join(lost, "; "))
 		}
 		return fine(in.Name, "running, %d of %d agents ready", *r.Ready, r.Agents)
 	case status.Stopped:
@@ -120,7 +120,7 @@ func (x *exam) stopped(ctx context.Context, in *instance.Instance) Finding {
 	if err == nil {
 		return stopped
 	}
-	way := in.Cure(err)
+	way := instance.Cure(in, err)
 	if hinted := (*role.Error)(nil); errors.As(err, &hinted) {
 		way = hinted.Hint
 	}
@@ -141,9 +141,34 @@ func (x *exam) unreadable(ctx context.Context, in *instance.Instance) []string {
 	if err != nil {
 		return nil
 	}
-	all := o.Unreadable()
+	all := append(o.Unreadable(), lostGoals(ctx, b)...)
 	if more := len(all) - mostUnreadable; more > 0 {
 		all = append(all[:mostUnreadable:mostUnreadable], fmt.Sprintf("and %d more", more))
+	}
+	return all
+}
+
+// newestGoals is how many goals are looked at besides those that are active: one that has lost its record may not be among these.
+const newestGoals = 20
+
+// lostGoals names goals whose record, or the artefact that they began with, is lost or corrupt.
+func lostGoals(ctx context.Context, b *instance.Board) (all []string) {
+	ids, err := b.Index.ActiveWorkflows(ctx)
+	newest, err1 := b.Index.Goals(ctx, newestGoals)
+	if ids = append(ids[:min(len(ids), newestGoals)], newest...); errors.Join(err, err1) != nil {
+		return nil
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	_, goals, err := b.Records.TryWorkflows(ctx, ids)
+	_, artefacts, err1 := b.Records.Outlines(ctx, ids)
+	if errors.Join(err, err1) != nil {
+		return nil
+	}
+	for i := range ids {
+		if err := cmp.Or(goals[i], artefacts[i]); err != nil {
+			all = append(all, err.Error())
+		}
 	}
 	return all
 }

@@ -104,10 +104,10 @@ func Remedy(err error) string {
 	return ""
 }
 
-// Cure is the hint about the instance's blackboard, which does not answer or refuses; empty: its log says more.
-func (in *Instance) Cure(err error) string {
+// Cure is the hint about an instance's blackboard, which does not answer or refuses; empty: its log says more.
+func Cure(in *Instance, err error) string {
 	if errors.Is(err, blackboard.ErrBusy) {
-		return in.busyCure()
+		return busyCure(in)
 	}
 	if server := blackboard.MendableOf(err); server != nil {
 		return server.Remedy()
@@ -119,7 +119,7 @@ func (in *Instance) Cure(err error) string {
 }
 
 // busyCure is the way out when a script keeps the blackboard busy.
-func (in *Instance) busyCure() string {
+func busyCure(in *Instance) string {
 	cure := "the orchestrator ends such a script within seconds; if it does not: sett logs --name " + in.Name + " orchestrator"
 	if in.External {
 		cure += "; on that server: SCRIPT KILL, and where it answers UNKILLABLE: SHUTDOWN NOSAVE, and a new start"

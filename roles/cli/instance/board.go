@@ -194,7 +194,7 @@ func (l *Locator) noAnswer(in *Instance, s standingBoard, err error) error {
 
 // boardCure is the hint about an instance's blackboard that does not answer. Only one of Sett's own has a log.
 func (l *Locator) boardCure(in *Instance, err error) string {
-	return cmp.Or(in.Cure(err), l.CommandLine(in, "logs blackboard"))
+	return cmp.Or(Cure(in, err), l.CommandLine(in, "logs blackboard"))
 }
 
 // Restarter names the program that restarts the parts of an instance.

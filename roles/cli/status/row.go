@@ -261,7 +261,7 @@ func (r Row) Cure() string {
 	if !r.asked || r.gone != nil || r.why == nil {
 		return ""
 	}
-	return r.in.Cure(r.why)
+	return instance.Cure(r.in, r.why)
 }
 
 // Troubles lists the troubles of an instance, on one line.
