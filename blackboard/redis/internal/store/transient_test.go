@@ -118,7 +118,7 @@ func TestTransient(t *testing.T) {
 			continue
 		}
 		var half *blackboard.HalfMadeError
-		if is := errors.As(err, &half); is != strings.Contains(refusal, "user executing") && is != strings.Contains(refusal, "ACL failure") || is && strings.Contains(err.Error(), "script:") {
+		if is := errors.As(err, &half); is != (strings.Contains(refusal, "user executing") || strings.Contains(refusal, "ACL failure")) || is && strings.Contains(err.Error(), "script:") {
 			t.Errorf("%q: %v", refusal, err)
 		}
 	}
