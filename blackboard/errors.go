@@ -80,6 +80,8 @@ type DeniedError struct {
 	Addr  string
 	Why   string // the server's words, which begin with its code, such as WRONGPASS
 	Login bool   // it refuses the login, and not a command
+	User  string // of the URL; empty: see Rule
+	Rule  string // of Redis' ACL, with which the server can be asked what else the user lacks; empty: it can be
 	Err   error  // the server's error
 }
 
@@ -94,6 +96,9 @@ func (e *DeniedError) Unwrap() error { return e.Err }
 func (e *DeniedError) Remedy() string {
 	if e.Login {
 		return "are user and password in its URL right, and is the user on? See ACL LIST on that server"
+	}
+	if e.Rule != "" {
+		return fmt.Sprintf("on that server, type: ACL SETUSER %s %s; sett doctor then names what else the user lacks", e.User, e.Rule)
 	}
 	return "the user lacks rights on that server: sett doctor names those that Sett needs"
 }
@@ -145,6 +150,85 @@ func (e *CommandError) Unwrap() error { return e.Err }
 // Remedy returns the way to give the server its commands back.
 func (e *CommandError) Remedy() string {
 	return "take its rename-command off the configuration of that server, and restart it"
+}
+
+// HalfMadeError says that a script was begun, and the server refuses one of its commands to the user: its move may be half made.
+// It is not made again.
+type HalfMadeError struct {
+	Addr string
+	Err  error // the server's error
+}
+
+func (e *HalfMadeError) Error() string {
+	return fmt.Sprintf("the user of blackboard %s lacks a right that a script of Sett needs: a move may be half made", e.Addr)
+}
+
+// Unwrap returns the server's error.
+func (e *HalfMadeError) Unwrap() error { return e.Err }
+
+// Remedy returns the way to find the right and the move.
+func (e *HalfMadeError) Remedy() string {
+	return "sett doctor names the right; before you repeat a command, sett goals shows whether its goal was posted all the same"
+}
+
+// KeyTypeError says that a key of the instance has another type than Sett gives it: another application wrote to it. It
+// does not pass by itself.
+type KeyTypeError struct {
+	Addr      string
+	Key       string // empty: it is the key of a single record, or the server does not tell
+	Has, Want string // types, as Redis calls them
+	Err       error  // the server's error
+}
+
+func (e *KeyTypeError) Error() string {
+	if e.Key == "" {
+		return fmt.Sprintf("a key of the instance at %s has another type than Sett gives it: another application wrote to it", e.Addr)
+	}
+	return fmt.Sprintf("the key %s at %s has another type than Sett gives it (%s, not %s): another application wrote to it", e.Key, e.Addr, e.Has, e.Want)
+}
+
+// Unwrap returns the server's error.
+func (e *KeyTypeError) Unwrap() error { return e.Err }
+
+// Remedy returns the way to find out how much is lost, and to bring it back.
+func (e *KeyTypeError) Remedy() string {
+	const after = "then sett doctor; what the key had is lost, and an export brings it back: sett down --purge, sett up, sett ledger import FILE"
+	if e.Key == "" {
+		return "keep that application off this database, and have TYPE on that server find the key; " + after
+	}
+	_, rest, _ := strings.Cut(e.Key, "{") // without the beginning of Sett's keys, in the same slot of a cluster
+	return fmt.Sprintf("keep that application off this database; on that server, type: RENAME '%s' 'foreign:{%s'; %s", e.Key, rest, after)
+}
+
+// Mendable is an error about the blackboard's server that tells how to mend it.
+type Mendable interface {
+	error
+	Remedy() string
+}
+
+// MendableOf returns the error about a server that refuses writes, the user or a command, of a script, too, or has a key of
+// another type; nil: err has none.
+func MendableOf(err error) Mendable {
+	var (
+		writes  *NoWritesError
+		denied  *DeniedError
+		lacks   *CommandError
+		half    *HalfMadeError
+		foreign *KeyTypeError
+	)
+	switch {
+	case errors.As(err, &writes):
+		return writes
+	case errors.As(err, &denied):
+		return denied
+	case errors.As(err, &lacks):
+		return lacks
+	case errors.As(err, &half):
+		return half
+	case errors.As(err, &foreign):
+		return foreign
+	}
+	return nil
 }
 
 // UnsureError says that a move may have been made: it was sent, and its answer was lost. Its error wraps

@@ -42,6 +42,7 @@ const (
 	RefusedPlain     = store.RefusedPlain
 	RefusedTLS       = store.RefusedTLS
 	RefusedClient    = store.RefusedClient
+	RefusedClients   = store.RefusedClients
 )
 
 // RefusalOf says which refusal an error is about.
@@ -96,6 +97,10 @@ func (b *Board) Refusal(ctx context.Context) (*blackboard.NoWritesError, error) 
 	}
 	return nil, err
 }
+
+// Foreign returns the first key of the instance that has another type than Sett gives it; nil: none has, as far as the
+// server tells.
+func (b *Board) Foreign(ctx context.Context) *blackboard.KeyTypeError { return store.Foreign(ctx, b.c) }
 
 // Ping says whether Redis answers now; it does not retry.
 func (b *Board) Ping(ctx context.Context) error {

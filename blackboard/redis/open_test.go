@@ -5,11 +5,9 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
-	"fmt"
 	"math/big"
 	"net"
 	"net/url"
@@ -199,9 +197,6 @@ func TestTLS(t *testing.T) {
 		if _, err := Open(ctx, c.o); RefusalOf(err) != c.want {
 			t.Errorf("%s: %v (%s), want %s", name, err, RefusalOf(err), c.want)
 		}
-	}
-	if got := RefusalOf(fmt.Errorf("connect: %w: %w", blackboard.ErrUnavailable, tls.AlertError(116))); got != RefusedClient {
-		t.Errorf("a server that wants a certificate of its clients: %q", got)
 	}
 }
 

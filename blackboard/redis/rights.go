@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,8 +16,11 @@ import (
 const (
 	keyedCommands   = "del exists get hdel hget hgetall hincrby hlen hmget hset hsetnx hstrlen llen lrange mget rpush sadd set sismember xadd xlen xrange xrevrange zadd zcard zrange zrem zrevrange zscore"
 	channelCommands = "publish subscribe"
-	otherCommands   = "ping time eval evalsha unsubscribe punsubscribe discard"
+	otherCommands   = store.LooseCommands
 )
+
+// scriptOnKeys is a script with a key among the commands that are asked for, in letters that tell it from one without.
+const scriptOnKeys = "EVALSHA"
 
 // Rights returns the rights that the user of this board lacks; nil: nothing, as far as the server tells. One before
 // Redis 7 does not. The error is a CommandError where the server has no such commands.
@@ -31,11 +33,11 @@ func (b *Board) Rights(ctx context.Context) (*blackboard.RightsError, error) {
 	for _, name := range onChannels {
 		asked = append(asked, []string{name, b.c.Keys.OrchestratorEvents()})
 	}
-	asked = append(asked, []string{"xread", "streams", b.c.Keys.Events(), "0"})
+	asked = append(asked, []string{"xread", "streams", b.c.Keys.Events(), "0"}, []string{scriptOnKeys, strings.Repeat("0", 40), "1", b.c.Keys.Events()})
 	for _, name := range others {
 		asked = append(asked, []string{name})
 	}
-	lacks := &blackboard.RightsError{Addr: b.c.Addr, User: userOf(b.c.Options.URL)}
+	lacks := &blackboard.RightsError{Addr: b.c.Addr, User: store.UserOf(b.c.Options.URL)}
 	answer, err := b.c.AskHome(ctx, "ask for rights", "EVAL", lua.Move("rights").Source, "0", store.Encode(asked))
 	if denied := store.Denied(b.c, err); denied != nil && !denied.Login {
 		lacks.Commands, lacks.Rule = []string{"eval", "evalsha"}, "+eval +evalsha"
@@ -52,6 +54,7 @@ func (b *Board) Rights(ctx context.Context) (*blackboard.RightsError, error) {
 	for _, place := range places[1:] {
 		switch at, err := strconv.Atoi(place); {
 		case err != nil || at == 0 || max(at, -at) > len(asked):
+		case at < 0 && asked[-at-1][0] == scriptOnKeys: // it is asked for without a key, too
 		case at < 0:
 			missing = append(missing, strings.ToUpper(asked[-at-1][0]))
 		default:
@@ -66,8 +69,11 @@ func (b *Board) Rights(ctx context.Context) (*blackboard.RightsError, error) {
 		return !slices.ContainsFunc(names, func(name string) bool { return !lacking(name) })
 	}
 	// The server does not tell why a command is refused. A pattern is given only where it surely helps: a user that has
-	// all keys, or all channels, gets no other.
-	if all(keyed) {
+	// all keys, or all channels, gets no other. A script that may be made without keys, and not with one, lacks the right to read
+	// or to write keys.
+	onKeys := lacking(scriptOnKeys)
+	lacks.Commands = slices.DeleteFunc(lacks.Commands, func(name string) bool { return name == scriptOnKeys })
+	if all(keyed) || onKeys && !lacking("evalsha") {
 		lacks.Keys = true
 		rule = append(rule, "~"+b.c.Keys.Prefix+"*")
 		lacks.Commands = slices.DeleteFunc(lacks.Commands, func(name string) bool { return name == "xread" || slices.Contains(keyed, name) })
@@ -80,13 +86,4 @@ func (b *Board) Rights(ctx context.Context) (*blackboard.RightsError, error) {
 	}
 	lacks.Rule = strings.Join(rule, " ")
 	return lacks, nil
-}
-
-// userOf returns the name of a URL's user.
-func userOf(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil || u.User.Username() == "" {
-		return "default"
-	}
-	return u.User.Username()
 }

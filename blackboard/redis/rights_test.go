@@ -131,6 +131,8 @@ func TestRights(t *testing.T) {
 		"own":      {"resetkeys ~sett:{test}:* resetchannels &sett:{test}:* -@all +@read +@write +@scripting +@connection +@pubsub +@transaction +time -@dangerous", "", ""},
 		"channels": {"resetchannels", "it may not: publish, subscribe", "&sett:{test}:* +publish +subscribe"},
 		"keys":     {"resetkeys ~app:*", "it may not: use the keys of the instance", "~sett:{test}:*"},
+		"readonly": {"resetkeys %R~sett:{test}:*", "it may not: use the keys of the instance", "~sett:{test}:*"},
+		"readers":  {"-@write", "it may not: del, hdel, hincrby, hset, hsetnx, rpush, sadd, set, xadd, zadd, zrem", "+del +hdel +hincrby +hset +hsetnx +rpush +sadd +set +xadd +zadd +zrem"},
 		"scripts":  {"-eval -evalsha", "it may not: eval, evalsha", "+eval +evalsha"},
 		"sha":      {"-evalsha", "it may not: evalsha", "+evalsha"},
 		"ledger":   {"-xadd", "it may not: xadd", "+xadd"},
@@ -158,6 +160,33 @@ func TestRights(t *testing.T) {
 	}
 	if lacks, err := open(t, startEmbedded(t).url).Rights(w.ctx); err != nil || lacks != nil {
 		t.Errorf("the embedded one: %v %v", lacks, err)
+	}
+}
+
+// A user that may read and write keys and make no other command is refused at the first connection. With the rule of that error
+// the server can be asked for the rest, and with both rules nothing is missing.
+func TestRightsOfAConnection(t *testing.T) {
+	r := redistest.Start(t)
+	w := newWorld(t, &server{r.URL, r.Kill, r.Restart})
+	at := limited(t, w, "narrow", "resetkeys", "~sett:{test}:*", "resetchannels", "&sett:{test}:*", "-@all", "+@read", "+@write")
+	o := store.Options{URL: at, Instance: "test", Name: "named"}
+	_, err := Open(w.ctx, o)
+	var denied *blackboard.DeniedError
+	if !errors.As(err, &denied) || denied.User != "narrow" || !strings.Contains(denied.Remedy(), "ACL SETUSER narrow "+denied.Rule) {
+		t.Fatalf("%v: %+v", err, denied)
+	}
+	w.raw("ACL", append([]string{"SETUSER", "narrow"}, strings.Fields(denied.Rule)...)...)
+	b, err := Open(w.ctx, o)
+	must(t, err)
+	defer b.Close()
+	lacks, err := b.Rights(w.ctx)
+	must(t, err)
+	if lacks == nil {
+		t.Fatal("it may not publish")
+	}
+	w.raw("ACL", append([]string{"SETUSER", "narrow"}, strings.Fields(lacks.Rule)...)...)
+	if lacks, err := b.Rights(w.ctx); err != nil || lacks != nil {
+		t.Errorf("with both rules: %v %v", lacks, err)
 	}
 }
 

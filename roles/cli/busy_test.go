@@ -26,6 +26,8 @@ func TestBoardBusy(t *testing.T) {
 	s.Must(err)
 	has(t, stdout, status.Unreachable)
 	has(t, stderr, "a script on it runs without an end", "SCRIPT KILL", "SHUTDOWN NOSAVE")
+	_, _, err = s.run("goals")
+	has(t, hint(err), "SCRIPT KILL", "SHUTDOWN NOSAVE")
 	stdout, _, err = s.run("doctor")
 	if role.CodeOf(err) == 0 {
 		t.Error("the doctor finds nothing")

@@ -95,20 +95,17 @@ func run(ctx context.Context, a *app, e role.Env) error {
 	if unsure := (*blackboard.UnsureError)(nil); errors.As(err, &unsure) && unsure.ID != "" && role.CodeOf(err) == role.Environment {
 		return mayBeMade(a, err, unsure)
 	}
-	if refusal := (*blackboard.NoWritesError)(nil); errors.As(err, &refusal) && role.CodeOf(err) == role.Environment {
-		return role.Fail(role.Environment, refusal, "%s", refusal.Remedy()) // without the names of the calls around it
-	}
-	if denied := (*blackboard.DeniedError)(nil); errors.As(err, &denied) && role.CodeOf(err) == role.Environment {
-		return role.Fail(role.Environment, denied, "%s", denied.Remedy())
-	}
-	if lacks := (*blackboard.CommandError)(nil); errors.As(err, &lacks) && role.CodeOf(err) == role.Environment {
-		return role.Fail(role.Environment, lacks, "%s", lacks.Remedy())
+	if server := blackboard.MendableOf(err); server != nil && role.CodeOf(err) == role.Environment {
+		return role.Fail(role.Environment, server, "%s", server.Remedy()) // without the names of the calls around it
 	}
 	if hint := instance.Remedy(err); hint != "" && role.CodeOf(err) == role.Failed {
 		return role.Fail(role.Environment, err, "%s", hint)
 	}
 	if schema := (*blackboard.SchemaError)(nil); errors.As(err, &schema) && role.CodeOf(err) != role.Environment {
 		return role.Fail(role.Environment, schema, "%s", schema.Remedy())
+	}
+	if hinted := (*role.Error)(nil); errors.Is(err, blackboard.ErrCorrupt) && !errors.As(err, &hinted) {
+		return role.Fail(role.Failed, err, "a record is lost or corrupt: sett ledger export names all such records; an export from before has them")
 	}
 	if instance.IsEngineAway(err) && role.CodeOf(err) == role.Failed {
 		return role.Fail(role.Environment, err, "is the container engine still running?")

@@ -195,6 +195,10 @@ func (c *logsCmd) sources(ctx context.Context, in *instance.Instance, p instance
 // known refuses names of parts that do not exist.
 func (c *logsCmd) known(in *instance.Instance, parts []string) error {
 	for _, name := range c.Agents {
+		if in.External && name == runtime.ComponentBlackboard && !slices.Contains(parts, name) {
+			return role.Fail(role.NotFound, fmt.Errorf("there is no log of the blackboard of %s: it is a Redis of your own, at %s", in.Name, instance.Redact(in.URL)),
+				"that server has its own log; sett doctor asks the server")
+		}
 		if !slices.Contains(parts, name) {
 			return role.Fail(role.NotFound, fmt.Errorf("no agent %s in instance %s", role.Clean(name), in.Name), "%s", words.DidYouMean(name, parts, ""))
 		}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +18,7 @@ import (
 	"sett/contract/config"
 	"sett/roles/cli/instance"
 	"sett/roles/cli/status"
+	"sett/roles/cli/term"
 	"sett/roles/role"
 	"sett/roles/role/repository"
 	"sett/roles/role/words"
@@ -284,5 +287,43 @@ func TestListShowsOneLine(t *testing.T) {
 	}
 	if shown < 2 {
 		t.Errorf("the reasons are not shown:\n%s%s", stdout, stderr)
+	}
+}
+
+// stirring is an index by which something happens while open work is read first.
+type stirring struct {
+	view.Index
+	reads     atomic.Int32
+	meanwhile func()
+}
+
+func (s *stirring) OpenWork(ctx context.Context) (blackboard.Work, error) {
+	if s.reads.Add(1) == 1 {
+		s.meanwhile()
+	}
+	return s.Index.OpenWork(ctx)
+}
+
+// Waits that were read before an event was shown are not told behind it: they are read anew.
+func TestNoLateWaits(t *testing.T) {
+	s := newStage(t)
+	s.staff()
+	goal := s.Goal("the goal")
+	s.open(goal, s.all("writer", blackboard.BidExclusive)...)
+	on := term.New(role.Env{Lookup: func(string) (string, bool) { return "", false }, Stderr: io.Discard, Now: time.Now})
+	in, err := instance.LoadInstance(s.dir())
+	s.Must(err)
+	board := instance.BoardOf(s.board)
+	var out output
+	a := &app{Terminal: on, at: instance.New(&on, instance.Flags{Name: "stage"})}
+	v := a.ledgerView(board, in, &out)
+	index := &stirring{Index: board.Index.Index, meanwhile: v.stir}
+	board.Index.Index = index
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go v.tellWaits(ctx)
+	s.Until("waits", func() bool { return out.String() != "" })
+	if index.reads.Load() < 2 {
+		t.Errorf("waits of before an event were told: %s", out.String())
 	}
 }

@@ -41,6 +41,7 @@ type waitsEntry struct {
 // tellWaits shows the waits until the context ends.
 func (v *ledgerView) tellWaits(ctx context.Context) {
 	var told []view.Wait
+	var foreign sayForeign
 	quiet := time.NewTimer(waitsAfter)
 	defer quiet.Stop()
 	for {
@@ -52,13 +53,35 @@ func (v *ledgerView) tellWaits(ctx context.Context) {
 			continue
 		case <-quiet.C:
 		}
-		if waits, more, err := status.Reader(v.a.at, v.board, v.in).Waits(ctx, v.workflow); err == nil { // that the blackboard is away is said already
+		waits, more, err := status.Reader(v.a.at, v.board, v.in).Waits(ctx, v.workflow)
+		foreign.look(ctx, v, len(waits))
+		select {
+		case <-v.stirred: // behind a slow link an event was shown while they were read: they may be over
+			quiet.Reset(waitsAfter)
+			continue
+		default:
+		}
+		if err == nil { // that the blackboard is away is said already
 			if err := v.tell(ctx, told, waits, more); err != nil {
 				return // the follower of the ledger ends too
 			}
 			told = waits
 		}
 		quiet.Reset(waitsAfter)
+	}
+}
+
+// sayForeign says once that a key has another type, where there are no waits or they cannot be read: the goal may not go on
+// for that.
+type sayForeign struct{ said bool }
+
+func (s *sayForeign) look(ctx context.Context, v *ledgerView, waits int) {
+	if s.said || waits > 0 {
+		return
+	}
+	if key := v.board.Foreign(ctx); key != nil {
+		s.said = true
+		v.say(ctx, fmt.Sprintf("%v; sett doctor says what to do", key))
 	}
 }
 
@@ -79,11 +102,11 @@ func (v *ledgerView) tellLead(ctx context.Context) {
 		case err != nil: // that the blackboard is away is said already
 		case !led:
 			if looks++; looks == looksUnled {
-				v.sayLead(ctx, status.Unled(ctx, v.a.at, v.board, v.in))
+				v.say(ctx, status.Unled(ctx, v.a.at, v.board, v.in))
 			}
 		default:
 			if looks >= looksUnled {
-				v.sayLead(ctx, "an orchestrator leads again")
+				v.say(ctx, "an orchestrator leads again")
 			}
 			looks = 0
 		}
@@ -91,7 +114,7 @@ func (v *ledgerView) tellLead(ctx context.Context) {
 	})
 }
 
-func (v *ledgerView) sayLead(ctx context.Context, text string) {
+func (v *ledgerView) say(ctx context.Context, text string) {
 	v.mu.Lock() // nothing is said while a person is asked
 	defer v.mu.Unlock()
 	if ctx.Err() == nil {
@@ -110,7 +133,7 @@ const (
 
 // draw redraws the bottom of the screen until the context ends.
 func (v *ledgerView) draw(ctx context.Context, heard *toolLines) {
-	work := live.Work{Said: heard.last}
+	work, foreign := live.Work{Said: heard.last}, sayForeign{}
 	stirred := true
 	_ = role.Every(ctx, drawEvery, func(ctx context.Context) error {
 		v.mu.Lock()
@@ -127,7 +150,9 @@ func (v *ledgerView) draw(ctx context.Context, heard *toolLines) {
 		now := v.a.Now()
 		if since := now.Sub(work.Read); since >= readIdle || stirred && since >= readBusy {
 			stirred = false
-			if fresh, err := v.work(ctx); err == nil { // that the blackboard is away is said already
+			fresh, err := v.work(ctx)
+			foreign.look(ctx, v, len(fresh.Waits))
+			if err == nil { // that the blackboard is away is said already
 				work.Waits, work.More, work.Matters = fresh.Waits, fresh.More, fresh.Matters
 				heard.running(work.Waits)
 			}

@@ -61,11 +61,8 @@ func NotOpened(err error, hint string) error {
 	if schema := (*blackboard.SchemaError)(nil); errors.As(err, &schema) {
 		hint = schema.Remedy()
 	}
-	if denied := (*blackboard.DeniedError)(nil); errors.As(err, &denied) {
-		hint = denied.Remedy()
-	}
-	if lacks := (*blackboard.CommandError)(nil); errors.As(err, &lacks) {
-		hint = lacks.Remedy()
+	if server := blackboard.MendableOf(err); server != nil {
+		hint = server.Remedy()
 	}
 	return Fail(Environment, err, "%s", hint)
 }
@@ -73,8 +70,6 @@ func NotOpened(err error, hint string) error {
 // CodeOf returns the exit code of an error.
 func CodeOf(err error) Code {
 	var e *Error
-	var denied *blackboard.DeniedError
-	var lacks *blackboard.CommandError
 	switch {
 	case err == nil:
 		return OK
@@ -82,7 +77,7 @@ func CodeOf(err error) Code {
 		return e.Code
 	case errors.Is(err, blackboard.ErrNotFound), errors.Is(err, blackboard.ErrAmbiguous):
 		return NotFound
-	case errors.Is(err, blackboard.ErrUnavailable), errors.As(err, &denied), errors.As(err, &lacks):
+	case errors.Is(err, blackboard.ErrUnavailable), blackboard.MendableOf(err) != nil:
 		return Environment
 	}
 	return Failed

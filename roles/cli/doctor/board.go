@@ -77,14 +77,14 @@ func (x *exam) healthOf(ctx context.Context, in *instance.Instance) Finding {
 		}
 		if lost := x.unreadable(ctx, in); len(lost) > 0 {
 			return problem(in.Name, "sett show GOAL says whether a goal waits for it; sett cancel GOAL ends that one",
-				"running, and open work cannot go on: %s", strings.Join(lost, "; "))
+				"running, and goals cannot go on or be read: %s", strings.Join(lost, "; "))
 		}
 		return fine(in.Name, "running, %d of %d agents ready", *r.Ready, r.Agents)
 	case status.Stopped:
-		return Finding{Subject: in.Name, Status: Skipped, Finding: "it is stopped"}
+		return x.stopped(ctx, in)
 	case status.Degraded:
-		if ways := r.WaysOn(); ways != "" {
-			return problem(in.Name, ways, "%s", r.Troubles())
+		if way := cmp.Or(r.WaysOn(), r.Cure()); way != "" {
+			return problem(in.Name, way, "%s", r.Troubles())
 		}
 		if r.Unled != "" {
 			return problem(in.Name, "sett logs --name "+in.Name+" orchestrator says why; sett down --name "+in.Name+" and sett up start it anew", "%s", r.Troubles())
@@ -94,11 +94,37 @@ func (x *exam) healthOf(ctx context.Context, in *instance.Instance) Finding {
 		}
 	case status.Unreachable:
 		if r.Busy() {
-			return problem(in.Name, r.BusyCure(), "its blackboard answers nobody: a script on it runs without an end")
+			return problem(in.Name, r.Cure(), "its blackboard answers nobody: a script on it runs without an end")
 		}
-		return problem(in.Name, "sett logs --name "+in.Name+" blackboard", "its blackboard does not answer: %s", r.Troubles())
+		return problem(in.Name, cmp.Or(r.Cure(), "sett logs --name "+in.Name+" blackboard"), "its blackboard does not answer: %s", r.Troubles())
 	}
 	return warning(in.Name, "sett list, and sett logs --name "+in.Name, "degraded: %s", r.Troubles())
+}
+
+// stopped looks at an instance that is stopped. A server of the user's own can be asked all the same whether it has the ledger.
+func (x *exam) stopped(ctx context.Context, in *instance.Instance) Finding {
+	stopped := Finding{Subject: in.Name, Status: Skipped, Finding: "it is stopped"}
+	if !in.External || !in.Known() || in.Foreign {
+		return stopped
+	}
+	b, err := in.Glance(ctx, x.at.Terminal, connection)
+	if schema := (*blackboard.SchemaError)(nil); errors.As(err, &schema) {
+		return warning(in.Name, schema.Remedy(), "it is stopped, and %v", schema)
+	}
+	if err == nil {
+		defer b.Close()
+		if err = instance.OwnedByAnother(ctx, x.at, in, b); err == nil {
+			err = instance.CheckBoard(ctx, x.at, in, b)
+		}
+	}
+	if err == nil {
+		return stopped
+	}
+	way := instance.Cure(in, err)
+	if hinted := (*role.Error)(nil); errors.As(err, &hinted) {
+		way = hinted.Hint
+	}
+	return problem(in.Name, way, "it is stopped, and its blackboard cannot be used: %v", err)
 }
 
 // mostUnreadable is how many of them are named.
@@ -115,9 +141,34 @@ func (x *exam) unreadable(ctx context.Context, in *instance.Instance) []string {
 	if err != nil {
 		return nil
 	}
-	all := o.Unreadable()
+	all := append(o.Unreadable(), lostGoals(ctx, b)...)
 	if more := len(all) - mostUnreadable; more > 0 {
 		all = append(all[:mostUnreadable:mostUnreadable], fmt.Sprintf("and %d more", more))
+	}
+	return all
+}
+
+// newestGoals is how many goals are looked at besides those that are active: one that has lost its record may not be among these.
+const newestGoals = 20
+
+// lostGoals names goals whose record, or the artefact that they began with, is lost or corrupt.
+func lostGoals(ctx context.Context, b *instance.Board) (all []string) {
+	ids, err := b.Index.ActiveWorkflows(ctx)
+	newest, err1 := b.Index.Goals(ctx, newestGoals)
+	if ids = append(ids[:min(len(ids), newestGoals)], newest...); errors.Join(err, err1) != nil {
+		return nil
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	_, goals, err := b.Records.TryWorkflows(ctx, ids)
+	_, artefacts, err1 := b.Records.Outlines(ctx, ids)
+	if errors.Join(err, err1) != nil {
+		return nil
+	}
+	for i := range ids {
+		if err := cmp.Or(goals[i], artefacts[i]); err != nil {
+			all = append(all, err.Error())
+		}
 	}
 	return all
 }
@@ -181,8 +232,8 @@ func (x *exam) blackboard(ctx context.Context) []Finding {
 			return nil // sett's own, which fsyncs all it acknowledges
 		}
 		b := x.askBoard(ctx, in)
-		if b == nil {
-			return nil // which the instance's health says
+		if b == nil { // the instance's health says why
+			return []Finding{{Subject: in.Name, Status: Skipped, Finding: "its Redis could not be asked"}}
 		}
 		defer b.Close()
 		return append(durable(ctx, b, in.Name, in.URL), removed(ctx, b, in.Name)...)

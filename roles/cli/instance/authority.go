@@ -74,6 +74,9 @@ func To(on *term.Terminal, in *Instance, as string) Connection {
 // Remedy is the hint about a server that refuses, or that is not trusted; empty: the error is
 // about something else.
 func Remedy(err error) string {
+	if denied := (*blackboard.DeniedError)(nil); errors.As(err, &denied) {
+		return denied.Remedy()
+	}
 	switch redis.RefusalOf(err) {
 	case redis.RefusedLogin:
 		return (&blackboard.DeniedError{Login: true}).Remedy()
@@ -95,8 +98,33 @@ func Remedy(err error) string {
 		return "that server speaks TLS at this port: rediss:// in place of redis://, or its other port"
 	case redis.RefusedClient:
 		return "that server wants a certificate of its clients, and Sett has none: tls-auth-clients no, there"
+	case redis.RefusedClients:
+		return "raise maxclients of that server, or end clients that nobody needs: CLIENT LIST and CLIENT KILL, there"
 	}
 	return ""
+}
+
+// Cure is the hint about an instance's blackboard, which does not answer or refuses; empty: its log says more.
+func Cure(in *Instance, err error) string {
+	if errors.Is(err, blackboard.ErrBusy) {
+		return busyCure(in)
+	}
+	if server := blackboard.MendableOf(err); server != nil {
+		return server.Remedy()
+	}
+	if hint := Remedy(err); hint != "" || !in.External {
+		return hint
+	}
+	return Silent(in.URL) + " sett up takes it from redis.url in " + ConfigName + ", --redis-url or " + env.OwnRedis
+}
+
+// busyCure is the way out when a script keeps the blackboard busy.
+func busyCure(in *Instance) string {
+	cure := "the orchestrator ends such a script within seconds; if it does not: sett logs --name " + in.Name + " orchestrator"
+	if in.External {
+		cure += "; on that server: SCRIPT KILL, and where it answers UNKILLABLE: SHUTDOWN NOSAVE, and a new start"
+	}
+	return cure
 }
 
 // Silent is the hint about a server that does not answer at that URL.

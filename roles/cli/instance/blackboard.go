@@ -43,6 +43,7 @@ type place interface {
 	Look(ctx context.Context) (blackboard.Mark, error)
 	Durability(ctx context.Context) (redis.Durability, error)
 	Rights(ctx context.Context) (*blackboard.RightsError, error)
+	Foreign(ctx context.Context) *blackboard.KeyTypeError
 }
 
 // Records reads artefacts, claims and workflows by id.

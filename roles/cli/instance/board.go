@@ -61,7 +61,7 @@ func (l *Locator) BoardWithin(ctx context.Context, limit time.Duration) (b *Boar
 	defer cancel()
 	b, in, done, err = l.Board(limited)
 	if err != nil && in != nil && limited.Err() != nil && ctx.Err() == nil {
-		err = role.Fail(role.TimedOut, fmt.Errorf("%s was not enough: the blackboard does not answer", limit), "sett list, %s", l.boardLog(in))
+		err = role.Fail(role.TimedOut, fmt.Errorf("%s was not enough: the blackboard does not answer", limit), "sett list, %s", l.boardCure(in, err))
 	}
 	return b, in, done, err
 }
@@ -185,17 +185,17 @@ func (l *Locator) stillUp(ctx context.Context, in *Instance, b *Board, now stand
 
 // noAnswer is the error about a blackboard that should run and does not answer.
 func (l *Locator) noAnswer(in *Instance, s standingBoard, err error) error {
-	switch {
-	case in.External:
-		return role.Fail(role.Environment, err, "%s", cmp.Or(Remedy(err), "is that server up? It is redis.url of "+ConfigName))
-	case s.returns:
-		return role.Fail(role.Environment, fmt.Errorf("the blackboard of %s is being restarted by %s, again and again: %w", in.Name, in.Restarter(), err), "%s", l.boardLog(in))
+	hint := l.boardCure(in, err)
+	if s.returns && !in.External {
+		err = fmt.Errorf("the blackboard of %s is being restarted by %s, again and again: %w", in.Name, in.Restarter(), err)
 	}
-	return role.Fail(role.Environment, err, "%s", l.boardLog(in))
+	return role.Fail(role.Environment, err, "%s", hint)
 }
 
-// boardLog is the command that prints the log of an instance's blackboard.
-func (l *Locator) boardLog(in *Instance) string { return l.CommandLine(in, "logs blackboard") }
+// boardCure is the hint about an instance's blackboard that does not answer. Only one of Sett's own has a log.
+func (l *Locator) boardCure(in *Instance, err error) string {
+	return cmp.Or(Cure(in, err), l.CommandLine(in, "logs blackboard"))
+}
 
 // Restarter names the program that restarts the parts of an instance.
 func (in *Instance) Restarter() string {

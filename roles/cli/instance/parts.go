@@ -35,6 +35,9 @@ func (in *Instance) OwnProcesses() []string {
 // others with a log.
 func (in *Instance) Logging(others []string) []string {
 	known := []string{runtime.ComponentOrchestrator, runtime.ComponentBlackboard, runtime.ComponentKeeper}
+	if in.External {
+		known = slices.Delete(known, 1, 2)
+	}
 	cfg, err := in.Config()
 	if err != nil {
 		cfg = &config.Config{}

@@ -57,6 +57,7 @@ func inspect(ctx context.Context, at *instance.Locator, in *instance.Instance, d
 	if l.State == Stopped || !l.Known { // or nobody here has its blackboard's password
 		return l
 	}
+	l.asked = true
 	if err = l.ask(ctx, at, running, cfg, units, detail); err == nil {
 		return l
 	}
@@ -69,7 +70,11 @@ func inspect(ctx context.Context, at *instance.Locator, in *instance.Instance, d
 	l.Ready, l.Claims, l.Questions, l.Gates = nil, nil, nil, nil
 	if !slices.Contains(l.Restarting, runtime.ComponentBlackboard) {
 		l.State = Unreachable
-		if len(l.Down)+len(l.Paused) == 0 { // they say enough
+		foreign := (*blackboard.KeyTypeError)(nil)
+		if errors.As(err, &foreign) { // it answers
+			l.State, err = Degraded, foreign
+		}
+		if len(l.Down)+len(l.Paused) == 0 || foreign != nil { // they say enough
 			l.why = err
 		}
 	}
@@ -148,6 +153,9 @@ func (r *Row) ask(ctx context.Context, at *instance.Locator, running map[string]
 		return nil
 	} else if err != nil {
 		return err
+	}
+	if foreign := b.Foreign(ctx); foreign != nil {
+		return foreign
 	}
 	if r.refusal, err = b.Refusal(ctx); err != nil {
 		return err

@@ -60,6 +60,8 @@ type Row struct {
 	host bool  // its orchestrator is a process
 	lost bool  // a part's container was removed
 
+	asked bool // its blackboard was
+
 	running []string // its parts, with State Lost
 
 	refusal *blackboard.NoWritesError // nil: the blackboard takes writes
@@ -193,11 +195,8 @@ func (r Row) explain(at *instance.Locator) {
 		at.Sayf("sett: %s: %v\n", r.Name, r.schema)
 		at.Sayf("sett: hint: %s\n", r.schema.Remedy())
 	}
-	if r.Busy() {
-		at.Sayf("sett: hint: %s\n", r.BusyCure())
-	}
-	if r.refusal != nil {
-		at.Sayf("sett: hint: %s\n", r.refusal.Remedy())
+	if cure := r.Cure(); cure != "" {
+		at.Sayf("sett: hint: %s\n", cure)
 	}
 	if denied := (*blackboard.DeniedError)(nil); errors.As(r.why, &denied) {
 		at.Sayf("sett: hint: %s\n", denied.Remedy())
@@ -257,13 +256,12 @@ func (r Row) unheard() []string {
 // Busy says whether the blackboard answers nobody, because a script on it has no end.
 func (r Row) Busy() bool { return errors.Is(r.why, blackboard.ErrBusy) }
 
-// BusyCure is the way out when a script keeps the blackboard busy.
-func (r Row) BusyCure() string {
-	cure := "the orchestrator ends such a script within seconds; if it does not: sett logs --name " + r.Name + " orchestrator"
-	if r.in.External {
-		cure += "; on that server: SCRIPT KILL, and where it answers UNKILLABLE: SHUTDOWN NOSAVE, and a new start"
+// Cure is the way to mend a blackboard that does not answer, refuses or cannot be read; empty: it is well, or its log says more.
+func (r Row) Cure() string {
+	if !r.asked || r.gone != nil || r.why == nil {
+		return ""
 	}
-	return cure
+	return instance.Cure(r.in, r.why)
 }
 
 // Troubles lists the troubles of an instance, on one line.

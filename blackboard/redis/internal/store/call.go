@@ -141,7 +141,7 @@ func (c *Conn) send(ctx context.Context, to sender, moves []Move) ([]Reply, erro
 		r, err := readReply(res)
 		if _, is := rueidis.IsRedisErr(err); err != nil && is && !passes(c, err) && len(moves) > 1 {
 			// A record that breaks one move is no reason to undo the others.
-			r, err = Reply{Status: "broken", err: err}, nil
+			r, err = Reply{Status: "broken", err: plain(ctx, c, err)}, nil
 		}
 		if err != nil {
 			return nil, err
@@ -188,10 +188,7 @@ func (c *Conn) retry(ctx context.Context, what string, limit time.Duration, f fu
 			c.Options.Observe(time.Since(began), lost)
 		}
 		if !lost {
-			if lacks := Lacks(c, err); lacks != nil {
-				return lacks
-			}
-			return err
+			return plain(ctx, c, err)
 		}
 		c.dialled.Add(1) // the next attempt may need a new connection
 		if busy(err) {
@@ -226,6 +223,20 @@ func (c *Conn) retry(ctx context.Context, what string, limit time.Duration, f fu
 			wait = min(2*wait, MaxBackoff)
 		}
 	}
+}
+
+// plain turns a server's error that stays into one for people, if it is known.
+func plain(ctx context.Context, c *Conn, err error) error {
+	if lacks := Lacks(c, err); lacks != nil {
+		return lacks
+	}
+	if half := halfMade(c, err); half != nil {
+		return half
+	}
+	if wrong := foreign(ctx, c, err); wrong != nil {
+		return wrong
+	}
+	return err
 }
 
 // Done returns the error of a move: of its call, or of a reply that is no success. The

@@ -122,6 +122,9 @@ func Open(ctx context.Context, o Options) (*Conn, error) {
 		if opt.TLSConfig == nil && speaksTLS(ctx, opt) {
 			err = fmt.Errorf("%w: %w", err, errTLS)
 		}
+		if isFull(ctx, opt, err) {
+			err = fmt.Errorf("connect: %w: %s: %w", blackboard.ErrUnavailable, c.Addr, errClients)
+		}
 		if !errors.Is(err, blackboard.ErrUnavailable) {
 			err = fmt.Errorf("connect to %s: %w", c.Addr, err)
 		}

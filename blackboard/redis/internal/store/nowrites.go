@@ -38,7 +38,7 @@ func (c *Conn) Once(ctx context.Context, name string, args ...string) (Reply, er
 	defer cancel()
 	rs, err := c.call(ctx, []Move{{name, args}})
 	if err != nil {
-		return Reply{}, err
+		return Reply{}, plain(ctx, c, err)
 	}
 	return rs[0], nil
 }

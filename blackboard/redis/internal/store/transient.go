@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"errors"
+	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/redis/rueidis"
@@ -40,7 +42,7 @@ func Transient(err error) bool {
 		return !errors.As(err, &wrong) && !errors.Is(err, rueidis.ErrClosing) && !rueidis.IsParseErr(err)
 	}
 	_, is := transient[code(re.Error())]
-	return is || strings.HasPrefix(re.Error(), "max number of clients reached")
+	return is || strings.HasPrefix(re.Error(), tooMany)
 }
 
 // denials are the codes by which a server refuses a user or its password. AUTH is of "ERR AUTH <password> called
@@ -72,7 +74,43 @@ func Denied(c *Conn, err error) *blackboard.DeniedError {
 		return nil
 	}
 	why, _, _ := strings.Cut(strings.TrimPrefix(re.Error(), "ERR "), ". ")
-	return &blackboard.DeniedError{Addr: addrOf(c), Why: strings.TrimRight(why, "."), Login: how == RefusedLogin, Err: re}
+	denied := &blackboard.DeniedError{Addr: addrOf(c), Why: strings.TrimRight(why, "."), Login: how == RefusedLogin, Err: re}
+	if _, after, found := strings.Cut(why, " to run the '"); found && !c.opened.Load() { // the server cannot be asked what else the user lacks
+		command, _, _ := strings.Cut(after, "'")
+		denied.User, denied.Rule = UserOf(c.Options.URL), looseRule(command)
+	}
+	return denied
+}
+
+// halfMade returns the server's refusal of a command of a script that was begun as an error of its own; nil: the error is another one.
+func halfMade(c *Conn, err error) *blackboard.HalfMadeError {
+	var re *rueidis.RedisError
+	if !errors.As(err, &re) {
+		return nil
+	}
+	if how, begun := denial(re.Error()); how != RefusedRight || !begun {
+		return nil
+	}
+	return &blackboard.HalfMadeError{Addr: addrOf(c), Err: re}
+}
+
+// LooseCommands are the commands without a key or a channel that all parts together need.
+const LooseCommands = "ping time eval evalsha unsubscribe punsubscribe discard"
+
+// looseRule is a rule for Redis' ACL with a command and all LooseCommands.
+func looseRule(command string) string {
+	all := append([]string{command, "client|setname"}, strings.Fields(LooseCommands)...)
+	slices.Sort(all)
+	return "+" + strings.Join(slices.Compact(all), " +")
+}
+
+// UserOf returns the name of a URL's user.
+func UserOf(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.User.Username() == "" {
+		return "default"
+	}
+	return u.User.Username()
 }
 
 // Lacks returns the server's answer that it does not know a command as an error of its own, without the command's

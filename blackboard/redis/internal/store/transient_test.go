@@ -112,8 +112,14 @@ func TestTransient(t *testing.T) {
 		"ERR user_script:3: it said -READONLY script: 5b6d, on @user_script:3.",
 		"ERR Error running script (call to f_5b6d): @user_script:12: @user_script: 12: attempt to index a nil value",
 	} {
-		if err := move(refusal); err == nil {
+		err := move(refusal)
+		if err == nil {
 			t.Errorf("%q: the move was made again", refusal)
+			continue
+		}
+		var half *blackboard.HalfMadeError
+		if is := errors.As(err, &half); is != (strings.Contains(refusal, "user executing") || strings.Contains(refusal, "ACL failure")) || is && strings.Contains(err.Error(), "script:") {
+			t.Errorf("%q: %v", refusal, err)
 		}
 	}
 }

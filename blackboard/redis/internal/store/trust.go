@@ -7,9 +7,14 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
+	"slices"
+	"strings"
 	"sync"
+	"syscall"
+	"time"
 
 	"github.com/redis/rueidis"
 
@@ -113,8 +118,44 @@ func speaksTLS(ctx context.Context, opt rueidis.ClientOption) bool {
 	}
 	defer at.Close()
 	err = tls.Client(at, &tls.Config{InsecureSkipVerify: true}).HandshakeContext(ctx) //nolint:gosec // nobody is trusted: the connection is closed
-	var alert tls.AlertError
-	return err == nil || errors.As(err, &alert)
+	_, told := alertOf(err)
+	return err == nil || told
+}
+
+// alertOf returns the words of an alert that the other side sent. Go's type for it is not exported.
+func alertOf(err error) (text string, is bool) {
+	var from *net.OpError
+	if !errors.As(err, &from) || from.Op != "remote error" {
+		return "", false
+	}
+	return from.Err.Error(), true
+}
+
+// errClients says that a server takes no more clients.
+var errClients = errors.New("that server has as many clients as its maxclients allows")
+
+// tooMany is how a server greets a client above maxclients, before it closes the connection.
+const tooMany = "max number of clients reached"
+
+// greeting is how long a server may take to refuse a client that says nothing.
+const greeting = 300 * time.Millisecond
+
+// isFull says whether a server that closes connections has too many of them. The client says its first commands at once, and
+// loses the server's words where the connection ends before all are answered. Here nothing is said. With TLS a server tells nothing.
+func isFull(ctx context.Context, opt rueidis.ClientOption, err error) bool {
+	if opt.TLSConfig != nil || !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE) {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, opt.Dialer.Timeout)
+	defer cancel()
+	at, err := opt.DialCtxFn(ctx, opt.InitAddress[0], &net.Dialer{Timeout: opt.Dialer.Timeout}, nil)
+	if err != nil {
+		return false
+	}
+	defer at.Close()
+	_ = at.SetReadDeadline(time.Now().Add(greeting))
+	said, _ := io.ReadAll(io.LimitReader(at, 128))
+	return strings.Contains(string(said), tooMany)
 }
 
 // Refusal is the kind of a server's refusal, or of ours to trust it. It does not pass by itself.
@@ -133,6 +174,7 @@ const (
 	RefusedPlain     Refusal = "plain"     // it speaks no TLS
 	RefusedTLS       Refusal = "tls"       // it speaks TLS alone, and was spoken to without
 	RefusedClient    Refusal = "client"    // it wants a certificate of its clients
+	RefusedClients   Refusal = "clients"   // it has as many clients as it takes
 )
 
 // RefusalOf says which refusal an error is about.
@@ -143,9 +185,9 @@ func RefusalOf(err error) Refusal {
 		name      x509.HostnameError
 		invalid   x509.CertificateInvalidError
 		plain     tls.RecordHeaderError
-		alert     tls.AlertError
 		server    *rueidis.RedisError
 	)
+	alert, told := alertOf(err)
 	switch {
 	case errors.As(err, &caFile):
 		return RefusedCAFile
@@ -161,8 +203,10 @@ func RefusalOf(err error) Refusal {
 		return RefusedPlain
 	case errors.Is(err, errTLS):
 		return RefusedTLS
-	case errors.As(err, &alert) && (uint8(alert) == alertCertificateRequired || uint8(alert) == alertBadCertificate || uint8(alert) == alertHandshakeFailure):
+	case told && slices.Contains(wantCertificate, alert):
 		return RefusedClient
+	case errors.Is(err, errClients), errors.As(err, &server) && strings.Contains(server.Error(), tooMany):
+		return RefusedClients
 	case errors.As(err, &server):
 		how, _ := denial(server.Error())
 		return how
@@ -170,9 +214,5 @@ func RefusalOf(err error) Refusal {
 	return RefusedNothing
 }
 
-// The alerts of a server that wants a certificate of its clients (RFC 8446, section 6).
-const (
-	alertHandshakeFailure    = 40
-	alertBadCertificate      = 42
-	alertCertificateRequired = 116
-)
+// wantCertificate are the alerts of a server that wants a certificate of its clients (RFC 8446, section 6), in Go's words.
+var wantCertificate = []string{"tls: handshake failure", "tls: bad certificate", "tls: certificate required"}
