@@ -109,8 +109,10 @@ func oddKey(key string) (odd, do string) {
 		}
 		return fmt.Sprintf("has %s as character %d", nameOf(r, key[i]), n), itAlone
 	}
-	if first := key[:min(len(key), 1)]; first != "" && strings.Contains("\"'`", first) && len(key) > 1 && strings.HasSuffix(key, first) {
-		return "is within quotation marks (" + first + ")", itAlone
+	for _, mark := range []string{`"`, "'", "`"} {
+		if len(key) > 1 && strings.HasPrefix(key, mark) && strings.HasSuffix(key, mark) {
+			return "is within quotation marks (" + mark + ")", itAlone
+		}
 	}
 	return "", ""
 }

@@ -151,7 +151,7 @@ func (x *exam) unreadable(ctx context.Context, in *instance.Instance) []string {
 // newestGoals is how many goals are looked at besides those that are active: one that has lost its record may not be among these.
 const newestGoals = 20
 
-// lostGoals names goals whose record, or the artefact that they began with, is lost or corrupt.
+// lostGoals names goals of which the record or the first artefact is lost or corrupt.
 func lostGoals(ctx context.Context, b *instance.Board) (all []string) {
 	ids, err := b.Index.ActiveWorkflows(ctx)
 	newest, err1 := b.Index.Goals(ctx, newestGoals)

@@ -96,10 +96,10 @@ func (e *StatusError) overflow() bool {
 	return e.says(overflows)
 }
 
-// says finds any of the words in the error's.
-func (e *StatusError) says(any []string) bool {
+// says finds one of the words in the error's.
+func (e *StatusError) says(one []string) bool {
 	said := strings.ToLower(e.Type + " " + e.Message)
-	return slices.ContainsFunc(any, func(words string) bool { return strings.Contains(said, words) })
+	return slices.ContainsFunc(one, func(words string) bool { return strings.Contains(said, words) })
 }
 
 // lastings are the types of errors within a stream that a repetition would meet again.
