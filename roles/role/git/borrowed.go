@@ -69,8 +69,8 @@ func alternate(objects, line string) string {
 	if filepath.IsAbs(line) {
 		return filepath.Clean(line)
 	}
-	if real, err := filepath.EvalSymlinks(objects); err == nil { // git starts there
-		objects = real
+	if to, err := filepath.EvalSymlinks(objects); err == nil { // git starts there
+		objects = to
 	}
 	return filepath.Join(objects, line)
 }
