@@ -102,7 +102,7 @@ func TestComplete(t *testing.T) {
 		{"list --name=o", ":values|--name=other\t/else\\x1bwhere"},
 		{"-f ", ":files"},
 		{"-C ", ":dirs"},
-		{"logs -f writer ", ":values|lint\tlint|many\tmany|orchestrator\ta part of Sett|blackboard\ta part of Sett|keeper\ta part of Sett|repository\ta part of Sett"},
+		{"logs -f writer ", ":values|lint\tlint|many\tmany|orchestrator\ta part of Sett|keeper\ta part of Sett|repository\ta part of Sett"},
 		{"-f x logs w", ":values|writer\twriter"},
 		{"restart wr", ":values|writer\twriter"},
 		{"restart writer ", ":values"},

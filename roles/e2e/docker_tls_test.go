@@ -88,6 +88,9 @@ func TestDockerRedisTLS(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := thinker(t, everywhere(t, provider.URL), asksByWget+`say Standard Step "$said"`, "", "notify: {command: ['false']}\n")
 			c.agents = append(c.agents, agent{name: "fresh", bids: "Step: exclusive", tool: `say Terminal Done "$SETT_TARGET_PAYLOAD"`, more: "strategy: fresh_per_call"})
+			t.Cleanup(func() { // once the instance is gone
+				server.Send("CONFIG", "SET", "tls-cert-file", certificate, "tls-key-file", key, "tls-ca-cert-file", certificate)
+			})
 			o := inContainers(c)
 			o.url, o.boardURL, o.onHost = "rediss://"+net.JoinHostPort(at.String(), outside), server.URL, onHost
 			in := prepare(t, o)
@@ -127,7 +130,6 @@ func TestDockerRedisTLS(t *testing.T) {
 			server.Send("CLIENT", "KILL", "TYPE", "normal")
 			in.open()
 			tells("two")
-			server.Send("CONFIG", "SET", "tls-cert-file", certificate, "tls-key-file", key, "tls-ca-cert-file", certificate)
 		})
 	}
 }

@@ -179,6 +179,13 @@ func TestNewerRecords(t *testing.T) {
 			if code, out := in.sett("up", "--runtime", in.o.runtime()); code != 7 || !strings.Contains(out, "use the sett that wrote them") {
 				t.Errorf("sett up of the stopped instance ended with %d:\n%s", code, out)
 			}
+			if own {
+				return // its ledger goes as a whole
+			}
+			if code, out := in.sett("down", "--purge", "--yes"); code != 7 || !strings.Contains(out, "use the sett that wrote them, or a newer one, then the same command; or with --leave-records") {
+				t.Errorf("sett down --purge ended with %d:\n%s", code, out)
+			}
+			in.must("down", "--purge", "--leave-records", "--yes")
 		})
 	}
 }

@@ -126,7 +126,9 @@ func (d *downRun) matters(in *instance.Instance, why error) bool {
 // recordsStay is the error of a purge that cannot remove records.
 func recordsStay(in *instance.Instance, why error, so string) error {
 	first := "once it answers, the same command again"
-	if instance.RefusesLogin(why) {
+	if schema := (*blackboard.SchemaError)(nil); errors.As(why, &schema) {
+		first = schema.Remedy() + ", then the same command"
+	} else if instance.RefusesLogin(why) {
 		first = "sett down, sett up with the login that is right now, then the same command"
 	}
 	return role.Fail(role.Environment, fmt.Errorf("remove the records of %s from %s: %s; %s", in.Name, role.Clean(instance.Redact(in.URL)), role.Clean(words.FirstLine(why)), so),
