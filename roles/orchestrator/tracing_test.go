@@ -218,7 +218,7 @@ func TestTraceThatIsInTheWay(t *testing.T) {
 		}
 		err := tr.deliver(ctx, otlp.Receiver{URL: r.URL}, "goal", time.Now(), spansOf(3))
 		cancel()
-		if refused, _ := tr.figures(); (err == nil) != c.dropped || (refused == 1) != c.dropped || strings.Contains(log.String(), "trace not sent") != c.dropped || r.tries < 4 {
+		if refused, _ := tr.figures(); (err == nil) != c.dropped || (refused == 1) != c.dropped || strings.Contains(log.String(), "trace not sent") != c.dropped || r.tries < 3 {
 			t.Errorf("%s: error %v, %v refused, %d tries\n%s", what, err, refused, r.tries, log)
 		}
 	}
