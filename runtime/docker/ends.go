@@ -95,7 +95,7 @@ func (s *subscription) examine(ctx context.Context, e events.Message, h *history
 			exit := s.w.exit(ctx, c, h.finished)
 			if c.State.Running { // it runs again, and its state has the new run's code
 				exit.Code, exit.Text = eventCode(e)
-				exit.Unit.Running = false
+				exit.Unit = h.ofRun(exit.Unit, f)
 			}
 			return exit, f
 		}
@@ -107,6 +107,16 @@ func (s *subscription) examine(ctx context.Context, e events.Message, h *history
 	}
 	exit.Code, exit.Text = eventCode(e)
 	return exit, at
+}
+
+// ofRun is the unit as it was in a run that ended then: where it runs again, its state has the start of the new run. The
+// start is zero where nobody saw that run.
+func (h *history) ofRun(u runtime.Unit, finished time.Time) runtime.Unit {
+	u.StartedAt = time.Time{}
+	if began := h.unit.StartedAt; began.After(h.finished) && began.Before(finished) {
+		u.StartedAt = began
+	}
+	return ended(u)
 }
 
 func eventCode(e events.Message) (int, string) {

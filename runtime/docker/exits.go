@@ -259,8 +259,9 @@ func (s *subscription) observe(ctx context.Context, c container.InspectResponse,
 	case finished.After(h.finished):
 		// It ended and runs again. The event, which has the code, may be on its way.
 		if h.missed++; h.missed > 1 {
+			u := h.ofRun(s.w.units.unit(c), finished)
 			h.finished, h.missed = finished, 0
-			s.put(lost(s.w.units.unit(c), finished))
+			s.put(lost(u, finished))
 		}
 	default:
 		h.missed = 0

@@ -407,3 +407,36 @@ func TestOneEndByManyWays(t *testing.T) {
 	}
 	count("removed")
 }
+
+// TestExitOfWhatRunsAgain: a busy engine's event comes when the container runs again. The end is not one of the new run.
+func TestExitOfWhatRunsAgain(t *testing.T) {
+	p := newPlace(t)
+	first := p.startUp(p.spec("x", "wait"))
+	seen := func() *subscription {
+		return &subscription{w: p.ends, runs: map[string]*history{}}
+	}
+	knows, not := seen(), seen()
+	knows.look(t.Context())
+	p.signal("x", "KILL")
+	p.await(first)
+	if err := p.Revive(t.Context(), "x"); err != nil {
+		t.Fatal(err)
+	}
+	again := p.startUp(p.spec("x", "wait"))
+	if again.ID != first.ID || !again.StartedAt.After(first.StartedAt) {
+		t.Fatalf("revived %+v, was %+v", again, first)
+	}
+	event := events.Message{Action: events.ActionDie, TimeNano: again.StartedAt.UnixNano(),
+		Actor: events.Actor{ID: first.ID, Attributes: map[string]string{"name": p.names.container("x"), "exitCode": "137"}}}
+	for name, s := range map[string]*subscription{"seen": knows, "not seen": not} {
+		s.event(t.Context(), event)
+		want := runtime.Exit{Code: -1, Text: killed}
+		want.Unit.StartedAt = map[string]time.Time{"seen": first.StartedAt}[name]
+		if len(s.queue) != 1 {
+			t.Fatalf("%s: %d ends", name, len(s.queue))
+		}
+		if got := s.queue[0].Exit; got.Code != want.Code || got.Text != want.Text || got.Unit.Running || !got.Unit.StartedAt.Equal(want.Unit.StartedAt) {
+			t.Errorf("%s: %+v, want the start %s; the new one is %s", name, got, want.Unit.StartedAt, again.StartedAt)
+		}
+	}
+}
