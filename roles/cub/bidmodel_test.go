@@ -168,7 +168,9 @@ func TestAnotherAnswerForARequiredBid(t *testing.T) {
 				w.Header().Set(gateway.Kept, "true")
 			}
 		}
-		httputil.NewSingleHostReverseProxy(to).ServeHTTP(w, r)
+		onward := httputil.NewSingleHostReverseProxy(to)
+		onward.Transport = &http.Transport{DisableKeepAlives: true} // servers of other tests close connections of the common one
+		onward.ServeHTTP(w, r)
 	}))
 	t.Cleanup(gate.Close)
 	r := c.start("worker", withModel(gate.URL, vars{env.BidsRequired: "true"}))
