@@ -170,7 +170,8 @@ func TestAnotherAnswerForARequiredBid(t *testing.T) {
 		}
 		onward := httputil.NewSingleHostReverseProxy(to)
 		onward.Transport = &http.Transport{DisableKeepAlives: true} // servers of other tests close connections of the common one
-		onward.ServeHTTP(w, r)
+		// A cub that has its answer goes away at once, which must not take the end of the next one along.
+		onward.ServeHTTP(w, r.WithContext(context.WithoutCancel(r.Context())))
 	}))
 	t.Cleanup(gate.Close)
 	r := c.start("worker", withModel(gate.URL, vars{env.BidsRequired: "true"}))
