@@ -50,7 +50,7 @@ func (b *Board) Rights(ctx context.Context) (*blackboard.RightsError, error) {
 	if err != nil || len(places) < 2 {
 		return nil, err
 	}
-	var rule, missing []string
+	var missing []string
 	for _, place := range places[1:] {
 		switch at, err := strconv.Atoi(place); {
 		case err != nil || at == 0 || max(at, -at) > len(asked):
@@ -64,6 +64,13 @@ func (b *Board) Rights(ctx context.Context) (*blackboard.RightsError, error) {
 	if len(missing) > 0 {
 		return nil, &blackboard.CommandError{Addr: b.c.Addr, Commands: missing}
 	}
+	lacks.Rule = ruleOf(lacks, b.c.Keys.Prefix, keyed, onChannels)
+	return lacks, nil
+}
+
+// ruleOf is the rule for Redis' ACL that gives a user what it lacks. Commands that a pattern of it gives are no longer named.
+func ruleOf(lacks *blackboard.RightsError, prefix string, keyed, onChannels []string) string {
+	var rule []string
 	lacking := func(name string) bool { return slices.Contains(lacks.Commands, name) }
 	all := func(names []string) bool {
 		return !slices.ContainsFunc(names, func(name string) bool { return !lacking(name) })
@@ -75,15 +82,14 @@ func (b *Board) Rights(ctx context.Context) (*blackboard.RightsError, error) {
 	lacks.Commands = slices.DeleteFunc(lacks.Commands, func(name string) bool { return name == scriptOnKeys })
 	if all(keyed) || onKeys && !lacking("evalsha") {
 		lacks.Keys = true
-		rule = append(rule, "~"+b.c.Keys.Prefix+"*")
+		rule = append(rule, "~"+prefix+"*")
 		lacks.Commands = slices.DeleteFunc(lacks.Commands, func(name string) bool { return name == "xread" || slices.Contains(keyed, name) })
 	}
 	if all(onChannels) {
-		rule = append(rule, "&"+b.c.Keys.Prefix+"*")
+		rule = append(rule, "&"+prefix+"*")
 	}
 	for _, name := range lacks.Commands {
 		rule = append(rule, "+"+name)
 	}
-	lacks.Rule = strings.Join(rule, " ")
-	return lacks, nil
+	return strings.Join(rule, " ")
 }

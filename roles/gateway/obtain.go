@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"sett/contract/model"
+	"sett/roles/role"
 	line "sett/roles/role/gateway"
 	"sett/roles/role/provider"
 	"sett/roles/role/words"
@@ -54,11 +55,11 @@ func (c *call) obtain(ctx context.Context, cancel context.CancelCauseFunc) (*got
 		g, err := c.once(ctx, cancel, pieces)
 		asks, again := c.again(g, err)
 		pause := c.pause(ctx, g, asks)
-		if again && c.tries <= c.up.retries && asks <= c.s.pace.patience && !late(ctx, pause) {
+		if again && c.tries <= c.up.retries && asks <= c.s.pace.patience && !role.Late(ctx, pause) {
 			g.close()
 			c.s.metrics.retries.WithLabelValues(c.up.Name).Inc()
 			c.s.log.Info("request repeated", "model", c.up.Name, "claim", c.id.Claim, "agent", c.id.Agent, "status", g.statusOrZero(), "error", c.s.mask.error(err), "wait", pause)
-			if !sleep(ctx, pause) {
+			if !role.Sleep(ctx, pause) {
 				return c.between(ctx, g, err)
 			}
 			c.lose(err)
@@ -89,23 +90,6 @@ func (c *call) lose(err error) {
 		c.dropped = c.dropped.Add(model.Usage{Input: c.input})
 	}
 	c.text = 0
-}
-
-// late says whether the context ends within that time.
-func late(ctx context.Context, d time.Duration) bool {
-	end, ok := ctx.Deadline()
-	return ok && time.Until(end) < d
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // once sends the request, and reads an answer that is small, or an error's, to its end.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sett/contract/env"
+	"sett/roles/role"
 	"sett/roles/role/words"
 )
 
@@ -43,7 +44,7 @@ func (c *call) tooLong(ctx context.Context, wait time.Duration) string {
 	switch {
 	case wait > c.s.pace.patience:
 		return asks + ", and Sett waits at most " + words.Span(c.s.pace.patience)
-	case wait > 0 && late(ctx, wait):
+	case wait > 0 && role.Late(ctx, wait):
 		return asks + ", and this call has to end before"
 	}
 	return ""

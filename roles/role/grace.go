@@ -43,3 +43,21 @@ func Every(ctx context.Context, span time.Duration, f func(context.Context) erro
 		}
 	}
 }
+
+// Sleep waits for a time, and returns false where the context ends before.
+func Sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Late says whether the context ends within a time.
+func Late(ctx context.Context, d time.Duration) bool {
+	end, ok := ctx.Deadline()
+	return ok && time.Until(end) < d
+}

@@ -61,6 +61,11 @@ func (l *looker) free(ctx context.Context) error {
 		}
 		files = slices.DeleteFunc(files, func(f string) bool { return slices.Contains(unread, f) })
 	}
+	return l.inTheWay(ctx, files)
+}
+
+// inTheWay refuses a landing that would overwrite files, with the way on.
+func (l *looker) inTheWay(ctx context.Context, files []string) error {
 	lines := append([]string{fmt.Sprintf("landing on %s would overwrite files that are not committed%s", l.Branch, l.afterCut())}, few(files)...)
 	intended, err := git.Intended(ctx, l.both, l.Directory)
 	if err != nil {

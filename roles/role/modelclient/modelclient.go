@@ -161,17 +161,7 @@ func (c *Client) ask(ctx context.Context, f format, q Request) (Answer, error) {
 // false where the context ends before.
 func sleep(ctx context.Context, d time.Duration) bool {
 	d = d/2 + rand.N(d/2+1)
-	if end, ok := ctx.Deadline(); ok && time.Until(end) < d {
-		return false
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
-	}
+	return !role.Late(ctx, d) && role.Sleep(ctx, d)
 }
 
 // mostRefusal is the part of an error answer that is read, in bytes.
