@@ -1,6 +1,7 @@
 package blackboard
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -117,6 +118,30 @@ const (
 	BudgetOfGoal  = "goal"
 	BudgetOfGrant = "grant"
 )
+
+// Wanted is what a Question for more of a budget is about, as its metadata says.
+type Wanted struct {
+	Of   string `json:"budget_of"`
+	Unit string `json:"budget_unit,omitempty"` // empty: older Questions
+}
+
+// Metadata is that of the Question.
+func (w Wanted) Metadata() json.RawMessage {
+	text, err := json.Marshal(w)
+	if err != nil { // two strings
+		return nil
+	}
+	return text
+}
+
+// WantedBy returns what a Question for more of a budget is about.
+func WantedBy(question Artefact) Wanted {
+	var w Wanted
+	if json.Unmarshal(question.Metadata, &w) != nil || w.Of != BudgetOfGrant {
+		w.Of = BudgetOfGoal
+	}
+	return w
+}
 
 // String is the sentence about it: "the goal's budget of 10.00 cost is used up (10.02)".
 func (e Exceeded) String() string {

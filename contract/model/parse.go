@@ -85,6 +85,26 @@ func ParseMore(answer string) (more Budget, asked bool, err error) {
 	return more, true, nil
 }
 
+// answered begins an Answer that repeats what another one says.
+const answered = "as answered: "
+
+// SayAnsweredBy is an Answer that repeats the one with the id.
+func SayAnsweredBy(id string) string { return answered + id }
+
+// AnsweredBy returns the id of the Answer that an answer repeats; empty: it has words of its own.
+func AnsweredBy(answer string) string {
+	id, ok := strings.CutPrefix(answer, answered)
+	if !ok {
+		return ""
+	}
+	return strings.TrimSpace(id)
+}
+
+// Has reports whether a budget has a limit of a unit.
+func (b Budget) Has(unit string) bool {
+	return map[string]bool{"cost": b.Cost != 0, "tokens": b.Tokens != 0, "calls": b.Calls != 0, "time": b.Time != 0}[unit]
+}
+
 const moreForm = "write more: cost=5, tokens=2M, calls=100 or time=1h"
 
 // add sets one limit, once.

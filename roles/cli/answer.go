@@ -84,7 +84,51 @@ func postAnswer(a *app, b *instance.Board, in *instance.Instance, q blackboard.A
 		done = "answered"
 	}
 	a.Sayf("sett: %s; %s\n", done, afterAnswer(a, b, in, q, text, agent))
+	return answerAlike(a, b, in, q, answer)
+}
+
+// answerAlike gives an answer that raises a goal's budget to the other questions for more of it, so that nobody has to be told
+// twice. The budget is raised once.
+func answerAlike(a *app, b *instance.Board, in *instance.Instance, q, answer blackboard.Artefact) error {
+	more, _, err := model.ParseMore(answer.Payload)
+	if q.Type != blackboard.TypeBudgetExceeded || blackboard.WantedBy(q).Of != blackboard.BudgetOfGoal || err != nil || more.IsZero() {
+		return nil
+	}
+	others, err := alike(a.ctx, b, q, more)
+	if err != nil {
+		return err
+	}
+	for _, other := range others {
+		same := humanArtefact(a, blackboard.Answer, other, model.SayAnsweredBy(answer.ID))
+		same.ClaimID = other.ClaimID
+		agent, err := b.People.PostAnswer(a.ctx, other.ID, same, a.Who())
+		if errors.Is(err, blackboard.ErrRefused) {
+			continue // it was answered meanwhile, or its work has ended
+		}
+		if err != nil {
+			return err
+		}
+		a.Sayf("sett: question %s about the same budget is answered by it, too; %s\n", words.Short(other.ID), goesOn(a, b, in, agent))
+	}
 	return nil
+}
+
+// alike returns the other open questions of a goal for more of its budget that an answer's limits help.
+func alike(ctx context.Context, b *instance.Board, q blackboard.Artefact, more model.Budget) (found []blackboard.Artefact, err error) {
+	open, err := b.Index.OpenQuestions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, each, err := b.Records.Outlines(ctx, open)
+	for i, o := range all {
+		if each[i] != nil || o.ID == q.ID || o.WorkflowID != q.WorkflowID || o.Type != blackboard.TypeBudgetExceeded {
+			continue
+		}
+		if w := blackboard.WantedBy(o.Artefact); w.Of == blackboard.BudgetOfGoal && (w.Unit == "" || more.Has(w.Unit)) {
+			found = append(found, o.Artefact)
+		}
+	}
+	return found, err
 }
 
 // afterAnswer says what becomes of the agent's work by an answer: one about a budget may end it, or be asked for again.

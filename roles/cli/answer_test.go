@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -102,6 +104,50 @@ func TestAnswerAboutBudget(t *testing.T) {
 		_, stderr, err := s.run("answer", question, text)
 		s.Must(err)
 		has(t, stderr, want)
+	}
+}
+
+// An answer that raises a goal's budget is given to its other questions about that budget, and to no others.
+func TestAnswerForAll(t *testing.T) {
+	s := newStage(t)
+	goal := s.Goal("paint it")
+	at := map[string]string{} // the artefact of each goal that nobody has worked on yet
+	puts := func(goal string, q blackboard.Artefact) string {
+		on := cmp.Or(at[goal], goal)
+		claim := s.open(on, blackboard.BidRequest{Agent: "writer", Bid: blackboard.BidClaim}, blackboard.BidRequest{Agent: "lint", Bid: blackboard.BidClaim}, blackboard.BidRequest{Agent: "many", Bid: blackboard.BidIgnore})
+		s.Grant(claim, blackboard.PhaseParallel, "writer", "lint")
+		s.begin(claim, "lint")
+		at[goal] = s.Finish(claim, "lint", blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Coat", Payload: "x"})
+		s.begin(claim, "writer")
+		return s.Finish(claim, "writer", q)
+	}
+	ask := func(goal, of, unit string) string {
+		return puts(goal, blackboard.Artefact{StructuralType: blackboard.Question, Type: blackboard.TypeBudgetExceeded, Payload: "used up", Metadata: blackboard.Wanted{Of: of, Unit: unit}.Metadata()})
+	}
+	first, same, old := ask(goal, blackboard.BudgetOfGoal, "calls"), ask(goal, blackboard.BudgetOfGoal, "calls"), ask(goal, blackboard.BudgetOfGoal, "")
+	apart := []string{ask(goal, blackboard.BudgetOfGoal, "cost"), ask(goal, blackboard.BudgetOfGrant, "calls"), ask(s.Goal("paint that"), blackboard.BudgetOfGoal, "calls")}
+	plain := puts(goal, blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: "which?"})
+	open := func() []string {
+		ids, err := s.board.Index.OpenQuestions(t.Context())
+		s.Must(err)
+		slices.Sort(ids)
+		return ids
+	}
+	stdout, stderr, err := s.run("answer", first, "more: calls=2")
+	s.Must(err)
+	has(t, stderr, "question "+words.Short(same)+" about the same budget is answered by it, too; writer goes on", words.Short(old)+" about")
+	if strings.Count(stdout, "\n") != 1 {
+		t.Errorf("stdout %q", stdout)
+	}
+	want := append([]string{plain}, apart...)
+	slices.Sort(want)
+	if got := open(); !slices.Equal(got, want) {
+		t.Errorf("%q wait, want %q", got, want)
+	}
+	_, stderr, err = s.run("answer", apart[0], "more money")
+	s.Must(err)
+	if has(t, stderr, "asks again"); len(open()) != 3 {
+		t.Errorf("an answer that cannot be read went on:\n%s", stderr)
 	}
 }
 

@@ -2,11 +2,9 @@ package cub
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"sett/blackboard"
@@ -72,7 +70,7 @@ func (x *executor) overBudget(ctx context.Context, w *work, res toolrun.Result, 
 		return x.failed(ctx, w, res, cause)
 	}
 	x.keep(ctx, w, suspended(x, w, "a question for more of its budget"))
-	return askForMore(x, w, res, b.Of, fmt.Sprintf("%s. Answer %q to go on with so much more, or in other words to end it here.",
+	return askForMore(x, w, res, blackboard.Wanted{Of: b.Of, Unit: b.Unit}, fmt.Sprintf("%s. Answer %q to go on with so much more, or in other words to end it here.",
 		upperFirst(cause.Error()), "more: "+b.Unit+"="+exampleOf(b.Unit)))
 }
 
@@ -85,28 +83,17 @@ func exampleOf(unit string) string {
 
 // askForMore ends a grant with a Question for more of a budget: the goal's or the grant's,
 // as its metadata says.
-func askForMore(x *executor, w *work, res toolrun.Result, of, text string) outcome {
+func askForMore(x *executor, w *work, res toolrun.Result, of blackboard.Wanted, text string) outcome {
 	return outcome{toolTime: res.Reaped.Sub(res.Started), artefact: blackboard.Artefact{
 		ID: x.env.NewID(), StructuralType: blackboard.Question, Type: blackboard.TypeBudgetExceeded, Payload: text,
 		SourceArtefacts: []string{w.Claim.ArtefactID}, ProducedByRole: x.settings.Role, ProducedByAgent: x.settings.Agent,
-		ClaimID: w.Claim.ID, WorkflowID: w.Claim.WorkflowID, Summary: text, Metadata: json.RawMessage(`{"budget_of":` + strconv.Quote(of) + `}`),
+		ClaimID: w.Claim.ID, WorkflowID: w.Claim.WorkflowID, Summary: text, Metadata: of.Metadata(),
 	}}
-}
-
-// budgetOf says which budget a Question is about.
-func budgetOf(question blackboard.Artefact) string {
-	var m struct {
-		Of string `json:"budget_of"`
-	}
-	if json.Unmarshal(question.Metadata, &m) == nil && m.Of == blackboard.BudgetOfGrant {
-		return m.Of
-	}
-	return blackboard.BudgetOfGoal
 }
 
 // unreadable is an answer to a Question for more of a budget that cannot be read.
 type unreadable struct {
-	of  string // the budget
+	of  blackboard.Wanted
 	why error
 }
 
@@ -134,25 +121,46 @@ func heedMore(ctx context.Context, x *executor, w *work) (again *unreadable, err
 		if err != nil {
 			return nil, err
 		}
-		more, wanted, why := model.ParseMore(answer.Payload)
+		of := blackboard.WantedBy(question)
+		word, text, err := firstSaid(ctx, x, w, of, answer)
+		if err != nil {
+			return nil, err
+		}
+		more, wanted, why := model.ParseMore(text)
 		switch {
 		case !wanted:
 			w.denied = true
 		case why != nil:
-			return &unreadable{budgetOf(question), why}, nil
+			return &unreadable{of, why}, nil
 		default:
-			raise := blackboard.Raise{Word: answer.ID, Workflow: w.Claim.WorkflowID, More: more}
-			of := budgetOf(question)
-			if of == blackboard.BudgetOfGrant {
+			raise := blackboard.Raise{Word: word, Workflow: w.Claim.WorkflowID, More: more}
+			if of.Of == blackboard.BudgetOfGrant {
 				raise.Claim, raise.Agent = w.Claim.ID, w.ref.Agent
 			}
 			if err := x.board.raiseBudget(ctx, raise); err != nil {
 				return nil, err
 			}
-			w.log.Info("budget raised", "of", of, "answer", answer.ID)
+			w.log.Info("budget raised", "of", of.Of, "answer", word)
 		}
 	}
 	return nil, nil
+}
+
+// firstSaid returns the words that raise a budget, and the id under which they count once: those of the answer, or of the
+// answer to another agent's Question about the goal's budget that it names.
+func firstSaid(ctx context.Context, x *executor, w *work, of blackboard.Wanted, answer blackboard.Artefact) (id, text string, err error) {
+	first := model.AnsweredBy(answer.Payload)
+	if first == "" || of.Of != blackboard.BudgetOfGoal {
+		return answer.ID, answer.Payload, nil
+	}
+	said, err := x.board.records.Artefact(ctx, first)
+	switch {
+	case errors.Is(err, blackboard.ErrNotFound) || err == nil && (said.StructuralType != blackboard.Answer || said.WorkflowID != w.Claim.WorkflowID):
+		return answer.ID, answer.Payload, nil
+	case err != nil:
+		return "", "", err
+	}
+	return said.ID, said.Payload, nil
 }
 
 // asBudget returns the refusal that ended a run; nil: another reason did.

@@ -210,6 +210,38 @@ func TestBudgetOfDoor(t *testing.T) {
 	})
 }
 
+// Two agents ask for more of one goal's budget. A person's answer to one of them is the answer to the other, too, and counts once.
+func TestOneAnswerForTwo(t *testing.T) {
+	t.Parallel()
+	provider := modeltest.Start(t)
+	provider.Play = func(modeltest.Request) modeltest.Step { return modeltest.Text("word") }
+	c := thinker(t, provider.URL, asksModel+asksModel+asksModel+`say Standard Word "$said"`, "", "budget: {calls: 2, on_budget: ask}\n")
+	c.agents[0].bids = "GoalDefined: claim"
+	other := c.agents[0]
+	other.name = "other"
+	c.agents = append(c.agents, other)
+	in := start(t, options{clan: c})
+	goal := in.post("x")
+	eventually(t, enough, "two questions", func() bool {
+		open, err := in.board.Index.OpenQuestions(t.Context())
+		return err == nil && len(open) == 2
+	})
+	in.must("answer", in.asked(goal).ID, "more: calls=10")
+	in.await(goal, enough)
+	answers := 0
+	for _, a := range in.artefactsOf(goal) {
+		if a.StructuralType == blackboard.Answer {
+			answers++
+		}
+	}
+	if answers != 2 {
+		t.Errorf("%d answers", answers)
+	}
+	if spent, err := in.board.Calls.Spending(t.Context(), goal); err != nil || spent.More.Calls != 10 {
+		t.Errorf("account %+v: %v", spent, err)
+	}
+}
+
 // A grant that has used up its own budget asks, too, and a person gives that grant more,
 // by an answer or by a retry.
 func TestBudgetOfGrant(t *testing.T) {
