@@ -948,7 +948,7 @@ func TestLandWithoutFilter(t *testing.T) {
 		t.Fatalf("%v, hint %s", err, hint(err))
 	}
 	has(t, err.Error(), `that Sett cannot compare with the commit: their times have changed, and the filter "rot" is not run`, "\n*.dat")
-	s.Must(os.Chtimes(filepath.Join(s.root, "*.dat"), time.Now(), time.Now()))
+	s.Must(os.Chtimes(filepath.Join(s.root, "*.dat"), time.Now(), time.Now().Add(-30*time.Second))) // git looks again at what is as young as its index
 	if _, _, err := s.run("land"); err == nil {
 		t.Fatal("it landed")
 	}
