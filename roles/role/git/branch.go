@@ -108,16 +108,15 @@ var unfinished = []struct{ file, what string }{
 // Unfinished names the operation that is under way in a working tree, and the branch
 // that it will move; empty: none is. A bisect is none: it waits for no file.
 func (g Repository) Unfinished(ctx context.Context, tree string) (what, branch string, err error) {
-	out, err := Repository{tree, g.Environ}.Run(ctx, "rev-parse", "--absolute-git-dir")
+	at, err := directoriesOf(ctx, Repository{tree, g.Environ})
 	if err != nil {
 		return "", "", err
 	}
-	dir := strings.TrimSuffix(out, "\n")
 	for _, u := range unfinished {
-		if _, err := os.Lstat(filepath.Join(dir, u.file)); err != nil {
+		if _, err := os.Lstat(filepath.Join(at.own, u.file)); err != nil {
 			continue
 		}
-		text, _ := repofile.Read("", filepath.Join(dir, u.file, "head-name"), 64<<10)
+		text, _ := repofile.Read("", filepath.Join(at.own, u.file, "head-name"), 64<<10)
 		return u.what, strings.TrimPrefix(strings.TrimSpace(string(text)), BranchRef("")), nil
 	}
 	return "", "", nil
@@ -159,11 +158,11 @@ func Holds(gitDir, branch string) string {
 
 // HeldIn is Holds for a working tree.
 func HeldIn(ctx context.Context, g Repository, tree, branch string) (string, error) {
-	out, err := Repository{tree, g.Environ}.Run(ctx, "rev-parse", "--absolute-git-dir")
+	at, err := directoriesOf(ctx, Repository{tree, g.Environ})
 	if err != nil {
 		return "", err
 	}
-	return Holds(strings.TrimSuffix(out, "\n"), branch), nil
+	return Holds(at.own, branch), nil
 }
 
 // Tip returns the commit of a branch; empty: there is no such branch.
@@ -173,11 +172,11 @@ func (g Repository) Tip(ctx context.Context, branch string) string {
 
 // IndexLock returns the lock of a working tree's index; empty: no git changes the index.
 func IndexLock(ctx context.Context, g Repository, tree string) (string, error) {
-	out, err := g.at(tree).Run(ctx, "rev-parse", "--path-format=absolute", "--git-path", "index.lock")
+	at, err := directoriesOf(ctx, g.at(tree))
 	if err != nil {
 		return "", err
 	}
-	lock := strings.TrimSuffix(out, "\n")
+	lock := filepath.Join(at.own, "index.lock")
 	if _, err := os.Lstat(lock); err != nil {
 		return "", nil //nolint:nilerr // there is none
 	}

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"os"
-	"strings"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
@@ -24,8 +24,8 @@ type Cut struct {
 
 // markOf returns the file with the mark of a working tree.
 func markOf(ctx context.Context, g Repository, tree string) (string, error) {
-	out, err := g.at(tree).Run(ctx, "rev-parse", "--path-format=absolute", "--git-path", "sett-landing")
-	return strings.TrimSuffix(out, "\n"), err
+	at, err := directoriesOf(ctx, g.at(tree))
+	return filepath.Join(at.own, "sett-landing"), err
 }
 
 // Mark marks a landing as begun, until the returned function is called, which has the mark stay of one that was cut off. It is a help only: what cannot be marked

@@ -12,9 +12,8 @@ import (
 // Own returns the directory that all working trees of the repository share, and that of
 // its objects.
 func (g Repository) Own(ctx context.Context) (dir, objects string, err error) {
-	out, err := g.Run(ctx, "rev-parse", "--path-format=absolute", "--git-common-dir")
-	dir = strings.TrimSuffix(out, "\n")
-	return dir, filepath.Join(dir, "objects"), err // no variable names another place: see At
+	p, err := directoriesOf(ctx, g)
+	return p.common, filepath.Join(p.common, "objects"), err
 }
 
 // Format is the hash algorithm of the repository's objects: sha1 or sha256.

@@ -56,11 +56,11 @@ func Overlooked(ctx context.Context, g Repository, tree, from, to string) (map[s
 
 // unmarked returns the files that differ from the index by a copy of it without their marks.
 func unmarked(ctx context.Context, g Repository, marked map[string][]string) (changed []string, err error) {
-	dir, err := g.Run(ctx, "rev-parse", "--absolute-git-dir")
+	at, err := directoriesOf(ctx, g)
 	if err != nil {
 		return nil, err
 	}
-	index, err := os.ReadFile(filepath.Join(strings.TrimSuffix(dir, "\n"), "index"))
+	index, err := os.ReadFile(filepath.Join(at.own, "index"))
 	if err != nil {
 		return nil, err
 	}

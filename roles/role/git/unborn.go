@@ -42,17 +42,13 @@ func Unborn(ctx context.Context, g Repository, name string) error {
 // written refuses a name for which there is a file, though git finds no commit by it, as after a crash of the
 // machine.
 func written(ctx context.Context, g Repository, name string) error {
-	own, _, err := g.Own(ctx)
+	at, err := directoriesOf(ctx, g)
 	if err != nil {
 		return err
 	}
 	ref := name
 	if name == "HEAD" {
-		dir, err := g.Run(ctx, "rev-parse", "--absolute-git-dir")
-		if err != nil {
-			return err
-		}
-		text, err := os.ReadFile(filepath.Join(strings.TrimSuffix(dir, "\n"), "HEAD"))
+		text, err := os.ReadFile(filepath.Join(at.own, "HEAD"))
 		if err != nil {
 			return role.Fail(role.Environment, err, "git fsck")
 		}
@@ -61,7 +57,7 @@ func written(ctx context.Context, g Repository, name string) error {
 	if !filepath.IsLocal(filepath.FromSlash(ref)) {
 		return nil
 	}
-	file := filepath.Join(own, filepath.FromSlash(ref))
+	file := filepath.Join(at.common, filepath.FromSlash(ref))
 	info, err := os.Lstat(file)
 	if err != nil || info.IsDir() { // git leaves directories of branches that are gone
 		return nil //nolint:nilerr // there is none
@@ -71,7 +67,7 @@ func written(ctx context.Context, g Repository, name string) error {
 		why = errors.New("it is empty, as a crash of the machine leaves it")
 	}
 	err = fmt.Errorf("branch %s cannot be read: %s: %w", role.Clean(strings.TrimPrefix(ref, BranchRef(""))), role.Clean(file), why)
-	logged := filepath.Join(own, "logs", filepath.FromSlash(ref))
+	logged := filepath.Join(at.common, "logs", filepath.FromSlash(ref))
 	if _, none := os.Stat(logged); none != nil {
 		return role.Fail(role.Environment, err, "git fsck")
 	}
