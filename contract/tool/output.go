@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"sett/blackboard"
+	"sett/contract/spelling"
 )
 
 // MaxTypeLength is the longest artefact type of a tool, in bytes.
@@ -62,7 +63,7 @@ func parseOutput(stdout []byte, unnamed blackboard.StructuralType) (Output, erro
 	if err != nil {
 		return Output{}, err
 	}
-	fields, err := readFields(object)
+	fields, foreign, err := readFields(object)
 	if err != nil {
 		return Output{}, err
 	}
@@ -70,10 +71,10 @@ func parseOutput(stdout []byte, unnamed blackboard.StructuralType) (Output, erro
 	if out.StructuralType, err = structuralType(fields, unnamed); err != nil {
 		return Output{}, err
 	}
-	if out.Type, err = artefactType(fields, out.StructuralType); err != nil {
+	if out.Type, err = artefactType(fields, out.StructuralType, foreign); err != nil {
 		return Output{}, err
 	}
-	if out.Payload, err = payload(fields); err != nil {
+	if out.Payload, err = payload(fields, foreign); err != nil {
 		return Output{}, err
 	}
 	if out.Summary, _, err = stringField(fields, fieldSummary); err != nil {
@@ -132,38 +133,49 @@ func soleObject(stdout []byte) ([]byte, error) {
 	return nil, parseErrorAt(stdout, at, "%v", syntax)
 }
 
-// readFields returns the known fields that are not null. object is valid JSON.
-func readFields(object []byte) (map[string]json.RawMessage, error) {
+// readFields returns the known fields that are not null, and the names of all others. object is valid JSON.
+func readFields(object []byte) (fields map[string]json.RawMessage, foreign []string, err error) {
 	dec := json.NewDecoder(bytes.NewReader(object))
 	if _, err := dec.Token(); err != nil { // the opening brace
-		return nil, &ParseError{Reason: err.Error(), Offset: -1}
+		return nil, nil, &ParseError{Reason: err.Error(), Offset: -1}
 	}
-	fields := make(map[string]json.RawMessage, 8)
+	fields = make(map[string]json.RawMessage, 8)
 	seen := make(map[string]bool, 8)
 	for dec.More() {
 		key, err := dec.Token()
 		if err != nil {
-			return nil, &ParseError{Reason: err.Error(), Offset: -1}
+			return nil, nil, &ParseError{Reason: err.Error(), Offset: -1}
 		}
 		var value json.RawMessage
 		if err := dec.Decode(&value); err != nil {
-			return nil, &ParseError{Reason: err.Error(), Offset: -1}
+			return nil, nil, &ParseError{Reason: err.Error(), Offset: -1}
 		}
 		name, _ := key.(string)
 		switch name {
 		case fieldStructuralType, fieldType, fieldPayload, fieldShortPayload, fieldSummary, fieldMetadata, fieldCommit, fieldRebased:
 		default:
+			foreign = append(foreign, name)
 			continue
 		}
 		if seen[name] {
-			return nil, fieldError("field %q occurs twice", name)
+			return nil, nil, fieldError("field %q occurs twice", name)
 		}
 		seen[name] = true
 		if string(value) != "null" {
 			fields[name] = value
 		}
 	}
-	return fields, nil
+	return fields, foreign, nil
+}
+
+// missing is the error of a field that is not there. It names the unknown field that may be meant by it.
+func missing(field string, foreign []string) error {
+	for _, name := range foreign {
+		if spelling.Nearest(name, []string{field}) != "" {
+			return fieldError("field %q is missing, did you mean it by %s?", field, excerpt(name))
+		}
+	}
+	return fieldError("field %q is missing", field)
 }
 
 func structuralType(fields map[string]json.RawMessage, unnamed blackboard.StructuralType) (blackboard.StructuralType, error) {
@@ -181,7 +193,7 @@ func structuralType(fields map[string]json.RawMessage, unnamed blackboard.Struct
 	return st, nil
 }
 
-func artefactType(fields map[string]json.RawMessage, st blackboard.StructuralType) (string, error) {
+func artefactType(fields map[string]json.RawMessage, st blackboard.StructuralType, foreign []string) (string, error) {
 	name, ok, err := stringField(fields, fieldType)
 	if err != nil {
 		return "", err
@@ -193,7 +205,7 @@ func artefactType(fields map[string]json.RawMessage, st blackboard.StructuralTyp
 		case blackboard.Review, blackboard.Question, blackboard.Answer:
 			return string(st), nil
 		}
-		return "", fieldError("field %q is missing", fieldType)
+		return "", missing(fieldType, foreign)
 	}
 	if strings.TrimSpace(name) == "" {
 		return "", fieldError("field %q is empty", fieldType)
@@ -208,7 +220,7 @@ func artefactType(fields map[string]json.RawMessage, st blackboard.StructuralTyp
 }
 
 // payload returns artefact_payload, else payload where the form allows it.
-func payload(fields map[string]json.RawMessage) (string, error) {
+func payload(fields map[string]json.RawMessage, foreign []string) (string, error) {
 	value, ok := fields[fieldPayload]
 	if !ok {
 		value, ok = fields[fieldShortPayload]
@@ -218,7 +230,7 @@ func payload(fields map[string]json.RawMessage) (string, error) {
 		}
 	}
 	if !ok {
-		return "", fieldError("field %q is missing", fieldPayload)
+		return "", missing(fieldPayload, foreign)
 	}
 	if value[0] == '"' {
 		return decodeString(value)

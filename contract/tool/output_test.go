@@ -97,6 +97,8 @@ func TestParseOutputRefuses(t *testing.T) {
 		{"rebased that is a string", `{"artefact_type":"A","artefact_payload":"p","rebased":"true"}`, `rebased is a string, expected true or false`, -1},
 		{"two commits", `{"artefact_type":"A","artefact_payload":"p","commit":"a","commit":"b"}`, `field "commit" occurs twice`, -1},
 		{"no type", `{"artefact_payload":"p"}`, `field "artefact_type" is missing`, -1},
+		{"misspelt type", `{"artifact_type":"A","artefact_payload":"p"}`, `field "artefact_type" is missing, did you mean it by "artifact_type"?`, -1},
+		{"misspelt payload", `{"artefact_type":"A","colour":1,"artefact_paylod":"p"}`, `field "artefact_payload" is missing, did you mean it by "artefact_paylod"?`, -1},
 		{"no type in Standard", `{"structural_type":"Standard","payload":"p"}`, `field "artefact_type" is missing`, -1},
 		{"no type in Terminal", `{"structural_type":"Terminal","payload":"p"}`, `field "artefact_type" is missing`, -1},
 		{"empty type", `{"artefact_type":"","artefact_payload":"p"}`, `field "artefact_type" is empty`, -1},

@@ -294,7 +294,22 @@ func usageError(parser *kong.Kong, parsed *kong.Context, err error) error {
 		name, _, _ := strings.Cut(missing, ">")
 		text = "missing argument " + strings.ToUpper(name)
 	}
-	return role.Fail(role.Usage, errors.New(role.Clean(text)), "%s", role.Clean(hint))
+	return role.Fail(role.Usage, errors.New(role.Clean(plainly(text))), "%s", role.Clean(hint))
+}
+
+// plainly says in our words that a flag has no value, or one without a unit.
+func plainly(text string) string {
+	flag, rest, found := strings.Cut(text, ": expected ")
+	if !found || !strings.HasPrefix(flag, "-") {
+		return text
+	}
+	if strings.HasSuffix(rest, `but got "EOL" (<EOL>)`) {
+		return "missing value of " + flag
+	}
+	if _, typed, ok := strings.Cut(rest, "time: missing unit in duration "); ok {
+		return fmt.Sprintf("%s is %s, which has no unit: 30s, 5m or 1h", flag, typed)
+	}
+	return text
 }
 
 // hasFlag says whether the command that was typed has a flag.

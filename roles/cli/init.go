@@ -168,8 +168,12 @@ func (c *initCmd) plan(ctx context.Context, w initPlace) (p initPlan, err error)
 		if p.replaced = c.Yes && starter.Untouched(before, confine.Level() > 0); c.Force || p.replaced {
 			return p, nil
 		}
-		if missing := slices.DeleteFunc(slices.Clone(p.files), func(f starter.File) bool { return f.Same(root) }); c.Commit && len(missing) == 0 {
+		missing := slices.DeleteFunc(slices.Clone(p.files), func(f starter.File) bool { return f.Same(root) })
+		switch {
+		case len(missing) == 0 && c.Commit:
 			p.files = nil // a commit was refused before
+		case len(missing) > 0 && !instance.Exists(filepath.Join(root, instance.ConfigName)):
+			p.files = missing // the rest is from a sett init before
 		}
 		return p, c.refuse(ctx, w, p.files)
 	}
@@ -215,6 +219,7 @@ func (c *initCmd) propose(a *app, w initPlace, p *initPlan) error {
 	root := w.dir
 	checks := starter.Propose(root, func(program string) bool { _, err := exec.LookPath(program); return err == nil })
 	if !slices.ContainsFunc(checks, func(c starter.Check) bool { return c.Reason == "" }) {
+		a.Sayf("%s", noneFits(checks))
 		return nil
 	}
 	wanted := c.Yes
@@ -253,6 +258,21 @@ func (c *initCmd) propose(a *app, w initPlace, p *initPlan) error {
 		return c.refuse(a.ctx, w, slices.DeleteFunc(starter.Programs(p.files), func(f starter.File) bool { return f.Same(root) }))
 	}
 	return c.refuse(a.ctx, w, p.files)
+}
+
+// noneFits says why no check is proposed, where some would fit the repository.
+func noneFits(checks []starter.Check) string {
+	var reasons, lacking []string
+	for _, c := range checks {
+		reasons = append(reasons, c.Name+" ("+role.Clean(c.Reason)+")")
+		lacking = append(lacking, c.Needs)
+	}
+	if len(reasons) == 0 {
+		return ""
+	}
+	slices.Sort(lacking)
+	return fmt.Sprintf("sett: note: checks fit this repository, but sett init runs each once on this machine and cannot: %s; install %s and type sett init --force --yes to add them\n",
+		strings.Join(reasons, ", "), strings.Join(slices.Compact(lacking), ", "))
 }
 
 // tryChecks runs each check once on HEAD. One that cannot be run gets the reason.
@@ -324,7 +344,7 @@ func (c *initCmd) refuse(ctx context.Context, w initPlace, files []starter.File)
 		verb = "exist"
 	}
 	err := fmt.Errorf("write %s: %s already %s", w.dir, strings.Join(exist, ", "), verb)
-	if c.Commit && w.inGit {
+	if c.Commit && w.inGit && instance.Exists(filepath.Join(w.dir, instance.ConfigName)) {
 		if edited, _ := starter.Uncommitted(ctx, w.git, exist...); edited {
 			there := slices.DeleteFunc([]string{instance.ConfigName, starter.SchemaName, "agents"}, func(path string) bool { return !instance.Exists(filepath.Join(w.dir, path)) })
 			return role.Fail(role.Usage, err, "%s commits what is there", w.line(c.message(), there))

@@ -175,8 +175,7 @@ func (l *Locator) Config(options ...config.Option) (*config.Config, string, erro
 	}
 	src, err := Source(l, path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, path, role.Fail(role.Usage, fmt.Errorf("no configuration: %s does not exist", path),
-			"sett init writes one, -f FILE names another")
+		return nil, path, noConfig(path)
 	}
 	if err != nil {
 		hint := ""
@@ -190,6 +189,19 @@ func (l *Locator) Config(options ...config.Option) (*config.Config, string, erro
 		return nil, path, role.Fail(role.Usage, errors.New(role.CleanText(err.Error())), "")
 	}
 	return c, path, nil
+}
+
+// noConfig is the error of a sett.yml that is not there. It names what may be meant: a link that leads nowhere, or the other usual ending.
+func noConfig(path string) error {
+	to, err := os.Readlink(path)
+	other := strings.TrimSuffix(path, ".yml") + ".yaml"
+	switch {
+	case err == nil:
+		return role.Fail(role.Usage, fmt.Errorf("no configuration: %s is a link to %s, which does not exist", path, to), "bring that file back, or name another: -f FILE")
+	case other != path && strings.HasSuffix(path, ".yml") && Exists(other):
+		return role.Fail(role.Usage, fmt.Errorf("no configuration: %s does not exist, but %s does", path, filepath.Base(other)), "mv %s %s, or -f %s", role.ShellWord(other), role.ShellWord(path), role.ShellWord(other))
+	}
+	return role.Fail(role.Usage, fmt.Errorf("no configuration: %s does not exist", path), "sett init writes one, -f FILE names another")
 }
 
 // KeptRuntime has a file without a runtime read with that of the existing instance: with

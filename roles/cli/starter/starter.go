@@ -208,6 +208,9 @@ func Add(kind, before, model string, walled bool, as ...config.Option) (*Example
 		if err != nil {
 			return nil, err
 		}
+		if err := alreadyIn(before, kind, block, as...); err != nil {
+			return nil, err
+		}
 		if source, err = Extend(source, block); err != nil {
 			return nil, err
 		}
@@ -269,6 +272,20 @@ func beginner(source string, as []config.Option) (string, error) {
 		return name, nil
 	}
 	return "", nil
+}
+
+// alreadyIn refuses an example of which sett.yml has an agent.
+func alreadyIn(before, kind, block string, as ...config.Option) error {
+	c, err := config.Parse(instance.ConfigName, []byte(before), as...)
+	if before == "" || err != nil {
+		return nil //nolint:nilerr // fits says what is wrong
+	}
+	for _, name := range namesIn(block) {
+		if _, there := c.Agent(name); there {
+			return role.Fail(role.Usage, fmt.Errorf("%s has an agent %q already", instance.ConfigName, name), "rename that agent to have the example %s beside it", kind)
+		}
+	}
+	return nil
 }
 
 // fits makes sure that an extended sett.yml has the agents of before, and is valid.

@@ -85,7 +85,7 @@ func TestExampleRefused(t *testing.T) {
 	for name, c := range map[string]struct{ kind, source, want, model string }{
 		"two that begin": {"commit", "runtime: process\nagents:\n  a: {command: [x]}\n", "agent a works alone on goals already", ""},
 		"broken":         {"check", "agents:\n  a: {comand: [x]}\n", "unknown key \"comand\"", ""},
-		"there already":  {"check", "runtime: process\nagents:\n  check: {command: [x]}\n", "duplicate key \"check\"", ""},
+		"there already":  {"check", "runtime: process\nagents:\n  check: {command: [x]}\n", "sett.yml has an agent \"check\" already", ""},
 		"no commits":     {"check", "runtime: process\nagents:\n  a: {command: [x], adapter: text, makes: X, bids: {GoalDefined: exclusive}}\n", "no agent makes \"CodeCommit\"", ""},
 		"one line":       {"check", "runtime: process\nagents: {a: {command: [x]}}\n", "no list of agents with a line of its own", ""},
 		"no model":       {"llm-coder", "", "the example asks a model, and none is named", ""},

@@ -149,7 +149,7 @@ func TestStartErrors(t *testing.T) {
 		{"not executable", Command{Args: []string{plain}}, ": permission denied: the file is not executable (chmod +x)"},
 		{"no program", Command{Args: []string{garbage}}, ": exec format error: neither a program for this machine nor a script"},
 		{"interpreter", Command{Args: []string{noInterpreter}}, `: the file exists, but its interpreter "/no/such/bash" does not`},
-		{"line endings", Command{Args: []string{windows}}, `its interpreter "/bin/sh" does not (the script has Windows line endings)`},
+		{"line endings", Command{Args: []string{windows}}, `the script's lines end as on Windows, so that its first line names "/bin/sh\r": sed -i 's/\r$//' mends it`},
 		{"no directory", Command{Args: []string{"/bin/true"}, Dir: dir + "/x"}, "start tool /bin/true: working directory " + dir + "/x: no such file or directory"},
 		{"file as directory", Command{Args: []string{"/bin/true"}, Dir: plain}, "working directory " + plain + ": not a directory"},
 		{"too long", Command{Args: []string{"/bin/true", strings.Repeat("x", 1<<20)}}, "start tool /bin/true: argument list too long"},

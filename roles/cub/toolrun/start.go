@@ -89,15 +89,14 @@ func missingInterpreter(file string) error {
 	if !script {
 		return fmt.Errorf("%w: the file exists, but the loader it was linked for does not", unix.ENOENT)
 	}
-	hint := ""
-	if strings.HasSuffix(strings.TrimRight(rest, "\n"), "\r") {
-		hint = " (the script has Windows line endings)"
-	}
-	rest = strings.Trim(strings.TrimRight(rest, "\r\n"), " \t")
+	rest = strings.Trim(strings.TrimRight(rest, "\n"), " \t")
 	if i := strings.IndexAny(rest, " \t"); i >= 0 {
 		rest = rest[:i]
 	}
-	return fmt.Errorf("%w: the file exists, but its interpreter %q does not%s", unix.ENOENT, rest, hint)
+	if strings.HasSuffix(string(line), "\r\n") {
+		return fmt.Errorf("%w: the script's lines end as on Windows, so that its first line names %q: sed -i 's/\\r$//' mends it", unix.ENOENT, strings.TrimRight(rest, "\r")+"\r")
+	}
+	return fmt.Errorf("%w: the file exists, but its interpreter %q does not", unix.ENOENT, rest)
 }
 
 // reason strips the operation and the path, which the message has already.

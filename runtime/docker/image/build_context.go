@@ -45,6 +45,16 @@ const (
 	mostContext = 16 << 30
 )
 
+// blank reports whether a Dockerfile has no instruction.
+func blank(dockerfile []byte) bool {
+	for line := range bytes.Lines(dockerfile) {
+		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
+			return false
+		}
+	}
+	return true
+}
+
 // readSources finds the sources, and errors that the engine would report later and at
 // length.
 func readSources(b Build) (sources, error) {
@@ -63,6 +73,9 @@ func readSources(b Build) (sources, error) {
 		return sources{}, fmt.Errorf("no such Dockerfile: %s", path)
 	case err != nil:
 		return sources{}, fmt.Errorf("read Dockerfile %s: %w", path, err)
+	}
+	if blank(s.dockerfile) {
+		return sources{}, fmt.Errorf("the Dockerfile %s is empty", path)
 	}
 	// A Dockerfile may have its own patterns beside it.
 	for _, ignore := range []string{path + ignoreName, filepath.Join(b.Context, ignoreName)} {

@@ -142,7 +142,7 @@ func TestContextFiles(t *testing.T) {
 }
 
 func TestContextErrors(t *testing.T) {
-	dir := folder(t, map[string]string{"file": "", "bad/Dockerfile": "", "bad/.dockerignore": "[", "none/": ""})
+	dir := folder(t, map[string]string{"file": "", "bad/Dockerfile": "FROM x\n", "bad/.dockerignore": "[", "none/": "", "blank/Dockerfile": "# later\n\n"})
 	for _, tt := range []struct {
 		b    Build
 		want string
@@ -153,6 +153,7 @@ func TestContextErrors(t *testing.T) {
 		{Build{Context: filepath.Join(dir, "none"), Dockerfile: "/not/there"}, "no such Dockerfile: /not/there"},
 		{Build{Context: dir, Dockerfile: "none"}, "not a regular file but a directory"},
 		{Build{Context: filepath.Join(dir, "bad")}, ".dockerignore: "},
+		{Build{Context: filepath.Join(dir, "blank")}, "the Dockerfile " + dir + "/blank/Dockerfile is empty"},
 	} {
 		if _, err := readSources(tt.b); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: got %v, want %s", tt.b, err, tt.want)

@@ -149,7 +149,7 @@ var failing = []struct {
 	{"an instruction", "ARG BASE\nFROM $BASE\nFROM $BASE\n\nRUNE x\n", FaultDockerfile, []string{"line 5", "RUNE"}},
 	{"a base", "FROM 127.0.0.1:1/gone:1\n", FaultBase, []string{"step 1/1, FROM 127.0.0.1:1/gone:1: registry 127.0.0.1:1 cannot be reached"}},
 	{"a base by argument", "ARG HOST=127.0.0.1:1 NAME\nFROM ${HOST}/${NAME:-gone}:1\n", FaultBase, []string{"step 2/2, FROM 127.0.0.1:1/gone:1: registry 127.0.0.1:1 cannot be reached"}},
-	{"nothing", "# empty\n", FaultDockerfile, []string{"build failed: "}},
+	{"nothing", "# empty\n", FaultFiles, []string{"/Dockerfile is empty"}},
 	{"a mount", "ARG BASE\nFROM $BASE\nRUN --mount=type=cache,target=/x true\n", FaultBuildKit, []string{"--mount"}},
 	{"a new option", "ARG BASE\nFROM $BASE\nCOPY --link . /x\n", FaultBuildKit, []string{"line 3", "link"}},
 	{"a text within", "ARG BASE\nFROM $BASE\nRUN <<-\"EOF\"\n\ttrue\nEOF\n", FaultBuildKit, []string{"line 4"}},
