@@ -245,8 +245,8 @@ func (x *exam) leftovers(ctx context.Context) []Finding {
 				if in.Workspace != "" {
 					of = " of " + in.Workspace
 				}
-				out = append(out, warning(in.Name, "sett down --purge --name "+in.Name,
-					"the engine has %s that Sett built for an instance%s of which nothing else is known, as after a first sett up that failed, or a sett try", words.Count(in.Images, "image"), of))
+				out = append(out, warning(in.Name, "where it is yours: sett down --purge --name "+in.Name,
+					"the engine has %s that Sett built for an instance%s of which nothing else is known here, as after a first sett up that failed, or a sett try; it may be another user's, or of another state directory", words.Count(in.Images, "image"), of))
 			}
 		}
 	}

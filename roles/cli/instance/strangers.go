@@ -171,7 +171,7 @@ func lostOne(l *Locator, known []*Instance) *Instance {
 
 // LostCure is the way on for an instance that has lost its state directory.
 func (in *Instance) LostCure() string {
-	return fmt.Sprintf("sett down --name %s ends what runs of it; sett up, in its repository, begins anew", in.Name)
+	return fmt.Sprintf("sett down --name %s ends what runs of it; after that, sett up in its repository begins anew", in.Name)
 }
 
 // Kept are the things on the container engine of an instance that its state directory knows as one of local mode, or not at all.
