@@ -41,6 +41,7 @@ var problemCases = []problemCase{
 	{"not a mapping", "- a\n", []string{"1:1: the file must be a mapping, not a list"}},
 	{"scalar", "\n  hello\n", []string{"2:3: the file must be a mapping, not text"}},
 	{"syntax", "a: 1\nb: [1\n", []string{"2:4: not YAML: sequence end token ']' not found | what follows"}},
+	{"conflict", "agents:\n<<<<<<< HEAD\n  a: {command: [x]}\n=======\n  b: {command: [x]}\n>>>>>>> other\n", []string{"2:1: a merge conflict that nobody has settled | git diff shows both sides"}},
 	{"tabs", "agents:\n\ta: 1\n", []string{"2:1: not YAML: a tab where spaces belong | YAML wants spaces"}},
 	{"not UTF-8", "agents:\n  é: \xff\n", []string{"2:6: not UTF-8 | save the file"}},
 	{"too large", strings.Repeat("#", MaxSource+1), []string{"1:1: the file is larger than 256 KiB"}},

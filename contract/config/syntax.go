@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -60,6 +61,10 @@ func outsized(tokens token.Tokens) (position, string) {
 }
 
 func reportSyntax(r *reporter, err error) {
+	if i := slices.IndexFunc(r.lines, func(line string) bool { return strings.HasPrefix(line, "<<<<<<< ") }); i >= 0 {
+		r.add(position{i + 1, 1}, "git diff shows both sides; keep one of them", "a merge conflict that nobody has settled")
+		return
+	}
 	message, at := err.Error(), position{1, 1}
 	var syntax yaml.Error
 	if errors.As(err, &syntax) {
