@@ -12,7 +12,7 @@ const (
 )
 
 // reservedNames are the names of Sett's own parts.
-var reservedNames = []string{"orchestrator", "blackboard", "keeper", "notifier", "redis", "model-gateway"}
+var reservedNames = []string{"orchestrator", "blackboard", "keeper", "notifier", "redis", "model-gateway", "repository"}
 
 var errName = errors.New("a name has lower-case letters, digits and hyphens, " +
 	"starts with a letter or digit, and is at most 63 characters long")
