@@ -40,7 +40,7 @@ func (x *executor) interpret(ctx context.Context, w *work, res toolrun.Result) o
 	if err != nil {
 		return x.failed(ctx, w, res, err)
 	}
-	a.Payload, a.Commit, a.Metadata = held.Payload, held.Commit, held.Metadata
+	a.Payload, a.Commit, a.Metadata, a.Summary = held.Payload, held.Commit, held.Metadata, held.Summary
 	switch a.StructuralType {
 	case blackboard.Failure:
 		x.keep(ctx, w, leftByFailed)
@@ -76,16 +76,16 @@ func (x *executor) commits(ctx context.Context, w *work, artefact string, out to
 	if out.Commit == tool.Changes {
 		return out.Changed(x.settings.Commits, func(out tool.Output) (tool.Output, error) { return x.commit(ctx, w, artefact, out) })
 	}
-	var modules []string
-	out, err := tool.Commits(out, x.settings.Commits, func(part, hash string) (string, error) {
-		held, err := x.hold(ctx, w, part, line.Take{Hash: hash, Artefact: artefact, Rebased: out.Rebased})
-		modules = held.Modules
+	var held line.Held
+	out, err := tool.Commits(out, x.settings.Commits, func(part, hash string) (_ string, err error) {
+		held, err = x.hold(ctx, w, part, line.Take{Hash: hash, Artefact: artefact, Rebased: out.Rebased})
 		return held.Commit, err
 	})
 	if err != nil {
 		return out, err
 	}
-	return out.Beside(modules)
+	out.Summary = toldRest(out.Summary, held.Rest)
+	return out.Beside(held.Modules)
 }
 
 // artefact gives a tool's output its place in the graph. A rework is the next

@@ -103,8 +103,26 @@ func (x *executor) hold(ctx context.Context, w *work, part string, q line.Take) 
 		return held, refused(part, err)
 	}
 	warnModules(w, held)
+	if r := held.Rest; r != nil {
+		w.log.Warn("the tool has left changes that its commit does not have", "files", r.Files, "more", r.More, "kept", r.Kept, "leftovers", r.Ref, "not_kept", r.NotKept)
+	}
 	w.tree.open = false
 	return held, nil
+}
+
+// toldRest adds to the summary of a result which changes its commit does not have.
+func toldRest(summary string, r *line.Rest) string {
+	if r == nil {
+		return summary
+	}
+	told := "not committed: " + r.String()
+	switch {
+	case r.Kept != "":
+		told += fmt.Sprintf("; kept: %.12s", r.Kept)
+	case r.NotKept != "":
+		told += "; not kept: " + r.NotKept
+	}
+	return strings.TrimSpace(summary + " (" + told + ")")
 }
 
 // warnModules says that a commit has nothing of the changes in submodules.

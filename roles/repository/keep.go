@@ -9,6 +9,7 @@ import (
 	"sett/roles/role"
 	line "sett/roles/role/repository"
 	"sett/roles/role/store"
+	"sett/roles/role/words"
 )
 
 func (d desk) keep(ctx context.Context, q line.Keep) (line.Held, error) {
@@ -68,6 +69,47 @@ func heldAs(kept store.Kept, ref string) line.Held {
 		h.Beside = append(h.Beside, r.String())
 	}
 	return h
+}
+
+// Of the changes beside a tool's commit, the most files that are named and the most bytes that are kept: a tool may have left
+// them with intent, at each run.
+const (
+	mostNamed  = 5
+	mostBeside = 16_000_000
+)
+
+// rest keeps the changes that a tool left beside its own commit, as a leftover: most likely it has forgotten to commit them. A
+// tree that was settled before, by a request whose answer was lost, has the files of another grant by now.
+func (d desk) rest(ctx context.Context, l line.Lent, commit string) (*line.Rest, error) {
+	if l.ReadOnly || l.Settled {
+		return nil, nil
+	}
+	files, size, err := store.Uncommitted(ctx, d.tree, commit, l.Own)
+	if err != nil || len(files) == 0 {
+		return nil, err
+	}
+	named := files[:min(len(files), mostNamed)]
+	r := &line.Rest{More: len(files) - len(named)}
+	for _, f := range named {
+		r.Files = append(r.Files, role.Clean(f))
+	}
+	if size > mostBeside {
+		r.NotKept = fmt.Sprintf("%s, above %s", words.Size(int(size)), words.Size(mostBeside))
+		return r, nil
+	}
+	ref := store.Leftover(l.Claim, d.agent, l.Attempt)
+	kept, err := d.tree.Keep(ctx, store.Changes{
+		Start: commit, Message: "left beside the commit of a result", Size: mostBeside, Author: d.author(), Own: l.Own, Known: l.Known,
+	}, ref)
+	switch {
+	case err != nil:
+		r.NotKept = role.Clean(err.Error())
+	case kept.Commit == "": // git has them in another form
+		return nil, nil
+	default:
+		r.Kept, r.Ref = kept.Commit, ref
+	}
+	return r, nil
 }
 
 // mostOfFull is the most bytes that are kept of a tree that takes too much: the disk must

@@ -110,6 +110,26 @@ type Held struct {
 	Embedded []string `json:"embedded,omitempty"` // folders that were repositories of their own: their history is not held
 	Refused  []string `json:"refused,omitempty"`  // paths with names that git takes for its own, which are not held; also without a commit
 	Modules  []string `json:"modules,omitempty"`  // submodules in which something is changed, which is not held; also without a commit
+
+	Rest *Rest `json:"rest,omitempty"` // beside the tool's commit; nil: that has all
+}
+
+// Rest are the changes in a tree that the tool's commit does not have.
+type Rest struct {
+	Files   []string `json:"files"` // the first of them
+	More    int      `json:"more,omitempty"`
+	Kept    string   `json:"kept,omitempty"`     // the commit that has them
+	Ref     string   `json:"ref,omitempty"`      // of a leftover
+	NotKept string   `json:"not_kept,omitempty"` // why none has them
+}
+
+// String names the files, for people.
+func (r Rest) String() string {
+	text := strings.Join(r.Files, ", ")
+	if r.More > 0 {
+		text += fmt.Sprintf(" and %d more", r.More)
+	}
+	return text
 }
 
 // refusal is the answer to a request that cannot be met.

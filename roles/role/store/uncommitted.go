@@ -1,0 +1,61 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sett/roles/role"
+)
+
+// Uncommitted are the files of a tree that a commit made in it lacks, or has otherwise: without ignored ones, the agent's own
+// paths, and files with a filter of git, of which the commit has another form. Nothing more works in the tree: it is
+// disarmed. Size is that of the files in bytes.
+func Uncommitted(ctx context.Context, t *Tree, commit string, own []string) (names []string, size int64, err error) {
+	c := Changes{Own: own}
+	if _, err := t.disarm(disarming{readable: true, own: own}); err != nil {
+		return nil, 0, err
+	}
+	shelf, err := os.MkdirTemp(t.store.Dir, "taking-")
+	if err != nil {
+		return nil, 0, fmt.Errorf("look for uncommitted changes: %w", role.Cause(err))
+	}
+	defer func() { _ = os.RemoveAll(shelf) }() // else the next start of the role does it
+	index := filepath.Join(shelf, "index")
+	if err := copyFile(t.index(), index); err != nil {
+		return nil, 0, fmt.Errorf("look for uncommitted changes: %w", role.Cause(err))
+	}
+	env := []string{"GIT_INDEX_FILE=" + index}
+	read, err := sparsely(t, commandOn(t, env, "read-tree", "--reset", commit)) // it keeps what the index knows of files that are the same
+	if err == nil {
+		_, err = t.store.run(ctx, read)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	more, specs := c.beside(t.Dir())
+	env = append(env, more...)
+	out, err := t.git(ctx, env, append([]string{"ls-files", "-z", "--others", "--modified", "--exclude-standard"}, specs...)...)
+	if err != nil || out == "" {
+		return nil, 0, err
+	}
+	filtered, err := t.store.run(ctx, command{args: []string{"check-attr", "-z", "--stdin", "filter"}, dir: t.Dir(), stdin: out, env: append([]string{"GIT_WORK_TREE=" + t.Dir()}, env...)})
+	if err != nil {
+		return nil, 0, err
+	}
+	attribute := strings.Split(filtered, "\x00") // a path, the name of the attribute, its value
+	for i := 0; i+2 < len(attribute); i += 3 {
+		name := attribute[i]
+		if value := attribute[i+2]; value != "unspecified" && value != "unset" || slices.Contains(names, name) {
+			continue
+		}
+		names = append(names, name)
+		if info, err := os.Lstat(filepath.Join(t.Dir(), filepath.FromSlash(name))); err == nil && info.Mode().IsRegular() {
+			size += info.Size()
+		}
+	}
+	return names, size, nil
+}
