@@ -37,6 +37,9 @@ func Interpret(phase blackboard.Phase, out Output) (Output, error) {
 		excerpt(string(out.StructuralType)), phase, oneOf("", allowed))}
 }
 
+// PartCommit is the part of an output beside the payload that names a commit, the last one that is looked for.
+const PartCommit = fieldCommit
+
 // Commits settles the commit that an output names: in its payload, where it is a
 // CodeCommit or of a type that sett.yml declares, or in its field commit, or in both, and
 // then it is the same. Find returns the whole hash of a commit that exists, for the part of

@@ -133,6 +133,9 @@ func (a *app) ending(ctx context.Context, b *instance.Board, in *instance.Instan
 		if reason := view.Reason(&f); reason != "" {
 			why += ": " + reason
 		}
+		if kept := view.KeptOf(f); kept != "" {
+			a.Sayf("sett: note: %s; %s lists what tools left\n", kept, a.at.CommandLine(in, "leftovers"))
+		}
 		return role.Fail(code, errors.New(why),
 			"%s", a.at.CommandLine(in, next)), err
 	case blackboard.WorkflowStalled:

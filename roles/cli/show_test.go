@@ -337,7 +337,7 @@ func TestShowFailure(t *testing.T) {
 	_, id := s.work(s.Goal("goal"), blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeToolExecutionFailure, Payload: string(report)})
 	stdout, _, err := s.run("show", id)
 	s.Must(err)
-	has(t, stdout, "tool ended with exit code 3\n", "exit code 3, its changes are kept: 1bb97dfd4c0b\n", "stderr, 99 bytes:", "the last word\\x1b[2J")
+	has(t, stdout, "tool ended with exit code 3\n", "exit code 3, its changes are kept: 1bb97dfd4c0b (sett leftovers)\n", "stderr, 99 bytes:", "the last word\\x1b[2J")
 	if n := strings.Count(stdout, "  x\n"); n > 14 {
 		t.Errorf("%d lines of stderr", n)
 	}

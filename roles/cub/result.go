@@ -77,8 +77,11 @@ func (x *executor) commits(ctx context.Context, w *work, artefact string, out to
 		return out.Changed(x.settings.Commits, func(out tool.Output) (tool.Output, error) { return x.commit(ctx, w, artefact, out) })
 	}
 	var held line.Held
+	work := out.StructuralType == blackboard.Standard || out.StructuralType == blackboard.Terminal
+	beside := out.Commit != ""
 	out, err := tool.Commits(out, x.settings.Commits, func(part, hash string) (_ string, err error) {
-		held, err = x.hold(ctx, w, part, line.Take{Hash: hash, Artefact: artefact, Rebased: out.Rebased})
+		last := work && (part == tool.PartCommit || !beside)
+		held, err = x.hold(ctx, w, part, line.Take{Hash: hash, Artefact: artefact, Rebased: out.Rebased, Last: last})
 		return held.Commit, err
 	})
 	if err != nil {

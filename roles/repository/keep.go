@@ -78,10 +78,10 @@ const (
 	mostBeside = 16_000_000
 )
 
-// rest keeps the changes that a tool left beside its own commit, as a leftover: most likely it has forgotten to commit them. A
-// tree that was settled before, by a request whose answer was lost, has the files of another grant by now.
-func (d desk) rest(ctx context.Context, l line.Lent, commit string) (*line.Rest, error) {
-	if l.ReadOnly || l.Settled {
+// rest keeps the changes that a tool left beside its own commit, up to a size in bytes, as a leftover: most likely it has
+// forgotten to commit them.
+func (d desk) rest(ctx context.Context, l line.Lent, commit string, most int64) (*line.Rest, error) {
+	if l.ReadOnly || l.Tidied {
 		return nil, nil
 	}
 	files, size, err := store.Uncommitted(ctx, d.tree, commit, l.Own)
@@ -93,13 +93,13 @@ func (d desk) rest(ctx context.Context, l line.Lent, commit string) (*line.Rest,
 	for _, f := range named {
 		r.Files = append(r.Files, role.Clean(f))
 	}
-	if size > mostBeside {
-		r.NotKept = fmt.Sprintf("%s, above %s", words.Size(int(size)), words.Size(mostBeside))
+	if size > most {
+		r.NotKept = fmt.Sprintf("%s, above %s", words.Size(int(size)), words.Size(int(most)))
 		return r, nil
 	}
 	ref := store.Leftover(l.Claim, d.agent, l.Attempt)
 	kept, err := d.tree.Keep(ctx, store.Changes{
-		Start: commit, Message: "left beside the commit of a result", Size: mostBeside, Author: d.author(), Own: l.Own, Known: l.Known,
+		Start: commit, Message: "left beside the commit of a result", Size: most, Author: d.author(), Own: l.Own, Known: l.Known,
 	}, ref)
 	switch {
 	case err != nil:

@@ -41,7 +41,7 @@ func TestChangesBesideACommit(t *testing.T) {
 		}
 		sh(t, p.tree("writer"), c.does)
 		hash := sh(t, p.tree("writer"), "git rev-parse HEAD")
-		held, err := p.client.Take(ctx, line.Take{Grant: first(claim), Hash: hash, Artefact: "a-" + claim, Rebased: true})
+		held, err := p.client.Take(ctx, line.Take{Grant: first(claim), Hash: hash, Artefact: "a-" + claim, Rebased: true, Last: true})
 		if err != nil || held.Commit != hash {
 			t.Fatalf("%s: %+v %v", claim, held, err)
 		}

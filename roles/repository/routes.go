@@ -270,8 +270,10 @@ func (d desk) take(ctx context.Context, q line.Take) (line.Held, error) {
 	if held.Modules, err = store.ChangedModules(ctx, d.tree); err != nil { // the commit is held all the same
 		d.log.Warn("submodules not looked at", "error", err)
 	}
-	if held.Rest, err = d.rest(ctx, l, commit); err != nil {
-		d.log.Warn("uncommitted changes not looked for", "error", err)
+	if q.Last {
+		if held.Rest, err = d.rest(ctx, l, commit, min(cmp.Or(q.MaxSize, mostBeside), mostBeside)); err != nil {
+			d.log.Warn("uncommitted changes not looked for", "error", err)
+		}
 	}
 	return held, d.server.settle(d.slot, l)
 }

@@ -81,6 +81,15 @@ func BudgetUnit(failure blackboard.Artefact) string {
 	return "cost"
 }
 
+// KeptOf tells which changes of its tool a Failure has kept, and which not; empty: the tool left none.
+func KeptOf(a blackboard.Artefact) string {
+	var r blackboard.FailureReport
+	if a.StructuralType != blackboard.Failure || json.Unmarshal([]byte(a.Payload), &r) != nil {
+		return ""
+	}
+	return role.Clean(r.Left())
+}
+
 // failureText is a Failure's report for people: the reason, the tool's exit, the commit
 // of its changes, and the last lines of its output. Empty when the payload is no report.
 func failureText(payload string) string {
@@ -102,7 +111,11 @@ func failureText(payload string) string {
 		how = append(how, fmt.Sprintf("attempt %d", r.Attempt))
 	}
 	if told := r.Left(); told != "" {
-		how = append(how, role.Clean(told))
+		told = role.Clean(told)
+		if r.Leftovers != "" {
+			told += " (sett leftovers)"
+		}
+		how = append(how, told)
 	}
 	if len(how) > 0 {
 		lines = append(lines, strings.Join(how, ", "))

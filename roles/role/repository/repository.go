@@ -72,6 +72,7 @@ type Take struct {
 	Hash     string `json:"hash"` // or its beginning, 7 digits at least
 	Artefact string `json:"artefact"`
 	Rebased  bool   `json:"rebased,omitempty"` // it need not build on the tree's start
+	Last     bool   `json:"last,omitempty"`    // the result names no further one: what the tool left beside it is kept
 	Settles  string `json:"settles,omitempty"` // the Conflict that it has to settle
 	MaxSize  int64  `json:"max_size"`          // bytes; 0: store.MaxSize
 }
