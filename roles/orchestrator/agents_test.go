@@ -282,7 +282,7 @@ func TestSilentAgent(t *testing.T) {
 	s.bids(c, "hung exclusive", "well ignore")
 	s.starts(c, "hung", hung)
 	s.status(c, blackboard.Terminated)
-	if r := reportOf(t, s.failures(g, 1)[0]); !strings.Contains(r.Reason, "silent for") {
+	if r := reportOf(t, s.failures(g, 1)[0]); !strings.Contains(r.Reason, "was ended while it worked: silent for") {
 		t.Errorf("reason %q", r.Reason)
 	}
 	s.incarnation(p, "agent-hung", hung)

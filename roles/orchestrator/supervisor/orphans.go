@@ -124,7 +124,11 @@ func (o *Orphans) crashed(ctx context.Context, c blackboard.Claim, g blackboard.
 		o.Grants.Decide(c.ID) // the decision gives the better reason for its failure
 		return nil
 	}
-	reason := fmt.Sprintf("agent %s died while it worked: %s", g.Agent, e.Text)
+	end := "died"
+	if e.Why != "" {
+		end = "was ended"
+	}
+	reason := fmt.Sprintf("agent %s %s while it worked: %s", g.Agent, end, e.Told())
 	if e.OOM {
 		reason += " (out of memory)"
 	}

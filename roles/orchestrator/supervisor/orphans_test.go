@@ -58,6 +58,24 @@ func TestExitIsRecordedLater(t *testing.T) {
 	}
 }
 
+// A unit that Sett ended did not die by itself, and needs no witness.
+func TestEndedBySett(t *testing.T) {
+	t.Parallel()
+	for want, e := range map[string]runtime.Exit{
+		"agent a was ended while it worked: silent for 30s":                        {Why: "silent for 30s", Text: runtime.Unwatched},
+		"agent a was ended while it worked: silent for 30s: signal: killed":        {Why: "silent for 30s", Text: "signal: killed"},
+		"agent a died while it worked: " + runtime.Unwatched:                       {Text: runtime.Unwatched},
+		"agent a died while it worked: signal: segmentation fault (out of memory)": {Text: "signal: segmentation fault", OOM: true},
+	} {
+		grants := &notes{}
+		o := &Orphans{Log: slog.New(slog.DiscardHandler), Grants: grants, Crashed: func(string) {},
+			Config: func() *config.Config { return &config.Config{Agents: []config.Agent{{Name: "a"}}} }}
+		if err := o.crashed(t.Context(), blackboard.Claim{}, blackboard.Grant{Agent: "a"}, e); err != nil || !slices.Equal(grants.reasons, []string{want}) {
+			t.Errorf("%q, want %q; %v", grants.reasons, want, err)
+		}
+	}
+}
+
 // The Failure of a cub that gave the blackboard up names that, the setting and the leftover.
 func TestGaveUp(t *testing.T) {
 	t.Parallel()
