@@ -168,6 +168,7 @@ type FailureReport struct {
 	Stderr     string `json:"stderr"`              // the same
 	StdoutSize int64  `json:"stdout_size"`         // bytes the tool wrote, kept or not
 	StderrSize int64  `json:"stderr_size"`
+	Log        string `json:"log,omitempty"` // of a cub that died: its last words about this work, and about itself
 	Agent      string `json:"agent,omitempty"`
 	Attempt    int    `json:"attempt,omitempty"`
 	Leftovers  string `json:"leftovers,omitempty"` // the commit of the changes that the tool left in its tree

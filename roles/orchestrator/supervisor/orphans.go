@@ -141,8 +141,10 @@ func (o *Orphans) crashed(ctx context.Context, c blackboard.Claim, g blackboard.
 		}
 		log.Warn("grant queued again")
 	} else {
+		last := wordsOn(c.ID, g.Attempt, e.Tail)
 		done, err := o.Grants.Fail(ctx, c, g, blackboard.FailureReport{Reason: reason, ExitCode: e.Code, Signal: signalOf(e),
-			Stderr: e.Tail, StderrSize: int64(len(e.Tail)), Agent: g.Agent, Attempt: g.Attempt})
+			Stdout: last.stdout, StdoutSize: int64(len(last.stdout)), Stderr: last.stderr, StderrSize: int64(len(last.stderr)), Log: last.log,
+			Agent: g.Agent, Attempt: g.Attempt})
 		if err != nil || !done {
 			return err
 		}

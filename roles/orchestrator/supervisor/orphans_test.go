@@ -1,10 +1,12 @@
 package supervisor
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -105,5 +107,37 @@ func TestSignalOf(t *testing.T) {
 		if got := signalOf(runtime.Exit{Text: text}); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
+	}
+}
+
+// A Failure has of the log of a cub that died what its own tool wrote, and the cub's own words; nothing of other claims.
+func TestWordsOn(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	cub := slog.New(slog.NewJSONHandler(&log, nil)).With("component", "cub", "instance", "i", "agent", "a")
+	mine, before, other := cub.With("claim", "C", "workflow", "W", "attempt", 2), cub.With("claim", "C", "workflow", "W", "attempt", 1), cub.With("claim", "D", "workflow", "V", "attempt", 2)
+	log.WriteString("rest of a line of claim D, SECRET\"}\n")
+	mine.Info("stderr", "source", "tool", "line", "  one \"quoted\" ä")
+	for _, l := range []*slog.Logger{other, before} {
+		l.Info("stderr", "source", "tool", "line", "SECRET")
+		l.Error("tool failed", "error", "SECRET")
+	}
+	cub.Warn("notice ignored", "claim", "D", "error", "SECRET")
+	cub.Info("SECRET", "artefact", "x")
+	mine.Info("stdout", "source", "tool", "line", "two")
+	mine.Warn("tool is slow", "n", 3)
+	cub.With("claim", "C").Info("stderr", "source", "bid script", "line", "bids")
+	mine.Info("stderr", "source", "tool", "line", "three")
+	log.WriteString("panic: no memory\n\ntime=1 level=INFO msg=SECRET claim=D\n{\"time\":\"SECRET")
+	got := wordsOn("C", 2, log.String())
+	if got.stderr != "  one \"quoted\" ä\nthree\n" || got.stdout != "two\n" {
+		t.Errorf("of the tool: %+v", got)
+	}
+	lines := strings.Split(strings.TrimSpace(got.log), "\n")
+	if len(lines) != 3 || !strings.HasSuffix(lines[0], " WARN tool is slow n=3") || !strings.HasSuffix(lines[1], ` INFO stderr line="bids" source="bid script"`) || lines[2] != "panic: no memory" {
+		t.Errorf("of the cub: %q", lines)
+	}
+	if all := got.stdout + got.stderr + got.log; strings.Contains(all, "SECRET") {
+		t.Errorf("of others: %s", all)
 	}
 }
