@@ -159,7 +159,13 @@ func gaveUp(cfg *config.Config, agent config.Agent, claim string, attempt int, e
 	if e.Code != int(role.Environment) || !strings.Contains(e.Tail, role.GaveUp) {
 		return ""
 	}
-	why := fmt.Sprintf(", since the blackboard did not answer for %s (redis.give_up)", cfg.Redis.GiveUp)
+	away := cfg.Redis.GiveUp
+	_, told, _ := strings.Cut(e.Tail, role.GaveUp)
+	told, _, _ = strings.Cut(told, ":")
+	if measured, err := time.ParseDuration(told); err == nil {
+		away = max(measured, away)
+	}
+	why := fmt.Sprintf(", since the blackboard did not answer for %s (redis.give_up: %s)", away, cfg.Redis.GiveUp)
 	if agent.Workspace.Mode == blackboard.ReadWrite {
 		why += fmt.Sprintf("; changes of its tool are leftover %s/%s-%d", words.Short(claim), agent.Name, attempt)
 	}

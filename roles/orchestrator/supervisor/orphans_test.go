@@ -82,13 +82,17 @@ func TestEndedBySett(t *testing.T) {
 func TestGaveUp(t *testing.T) {
 	t.Parallel()
 	cfg := &config.Config{Redis: config.Redis{GiveUp: 10 * time.Second}}
-	tail := role.NewReachable(time.Now, 0).Lost(errors.New("EOF")).Error()
+	now := time.Now()
+	r := role.NewReachable(func() time.Time { return now }, 10*time.Second)
+	r.Tried(true)
+	now = now.Add(12300 * time.Millisecond)
+	tail := `{"error":"` + r.Lost(errors.New("EOF")).Error() + `"}`
 	for want, c := range map[string]struct {
 		mode blackboard.WorkspaceMode
 		exit runtime.Exit
 	}{
-		", since the blackboard did not answer for 10s (redis.give_up); changes of its tool are leftover 89ABCDEF/a-2": {blackboard.ReadWrite, runtime.Exit{Code: 7, Tail: tail}},
-		", since the blackboard did not answer for 10s (redis.give_up)":                                                {blackboard.ReadOnly, runtime.Exit{Code: 7, Tail: tail}},
+		", since the blackboard did not answer for 12.3s (redis.give_up: 10s); changes of its tool are leftover 89ABCDEF/a-2": {blackboard.ReadWrite, runtime.Exit{Code: 7, Tail: tail}},
+		", since the blackboard did not answer for 12.3s (redis.give_up: 10s)":                                                {blackboard.ReadOnly, runtime.Exit{Code: 7, Tail: tail}},
 		"": {blackboard.ReadWrite, runtime.Exit{Code: 7, Tail: "no git"}},
 	} {
 		agent := config.Agent{Name: "a", Workspace: config.Workspace{Mode: c.mode}}
