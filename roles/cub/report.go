@@ -101,7 +101,7 @@ func (e *escaper) fitting(text []byte, mostWritten, mostRead int) int {
 	return at
 }
 
-// next returns the length of a text's first character, and what stands for it in JSON; empty: itself.
+// next returns the length of a text's first character, and its escape sequence in JSON; empty: it has none.
 // Bytes that are not UTF-8 become U+FFFD.
 func (e *escaper) next(text []byte) (escaped string, n int) {
 	if c := text[0]; c < utf8.RuneSelf {
