@@ -42,7 +42,7 @@ type Command struct {
 	Grace time.Duration
 	// Limit is the most bytes of stdout and of stderr to keep, each; 0 is
 	// blackboard.MaxCapture. Of more, the beginning and the end are kept, and a line
-	// between them counts the bytes left out.
+	// between them counts the bytes left out; a limit below 1 KiB has no room for that.
 	Limit int64
 	// Stderr gets a live copy of stderr, one Write per line with its newline (the
 	// last may have none; one over 64 KiB comes in pieces). A writer that is slower

@@ -50,7 +50,7 @@ func (s *stream) text() []byte {
 		end = slices.Concat(s.kept[max(0, len(s.kept)-short):], end)
 	}
 	end = wholeBegin(end[len(end)-most:])
-	begin := wholeEnd(s.kept[:max(s.limit-int64(most)-gapRoom, s.limit/2)])
+	begin := wholeEnd(s.kept[:max(s.limit-int64(most)-gapRoom, 0)])
 	gap := Gap(s.size-int64(len(begin)+len(end)), fmt.Sprintf("at most %d are kept", s.limit))
 	if len(begin) > 0 && !bytes.HasSuffix(begin, []byte("\n")) {
 		gap = "\n" + gap

@@ -31,3 +31,13 @@ func TestEndOfBigOutputIsKept(t *testing.T) {
 		}
 	}
 }
+
+// A small limit holds, too.
+func TestEndBelowASmallLimit(t *testing.T) {
+	cmd := sh(`yes 0123456789abcde | head -c 100000; echo LASTWORD`)
+	cmd.Limit = 16 << 10
+	res := runTool(t, cmd)
+	if n := len(res.Stdout); n > 16<<10 || n < 16<<10-gapRoom || !strings.HasSuffix(string(res.Stdout), "\nLASTWORD\n") {
+		t.Errorf("%d bytes are kept", n)
+	}
+}

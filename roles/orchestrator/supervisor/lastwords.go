@@ -61,7 +61,7 @@ func ownWords(said map[string]any) string {
 	line := fmt.Sprint(said["time"], " ", said["level"], " ", said["msg"])
 	for _, key := range slices.Sorted(maps.Keys(said)) {
 		switch key {
-		case "time", "level", "msg", "component", "instance", "agent", "claim", "workflow", "phase", "attempt":
+		case "time", "level", "msg", "component", "instance", "agent", "claim", "workflow", "phase", "attempt", "stdin":
 			continue
 		}
 		value, err := json.Marshal(said[key])
