@@ -164,10 +164,11 @@ type FailureReport struct {
 	ExitCode   int    `json:"exit_code"`           // -1 when there was none
 	Signal     string `json:"signal,omitempty"`    // the signal that ended the tool
 	TimedOut   bool   `json:"timed_out,omitempty"` // by the agent's timeout
-	Stdout     string `json:"stdout"`              // at most MaxCapture bytes
-	Stderr     string `json:"stderr"`              // at most MaxCapture bytes
+	Stdout     string `json:"stdout"`              // at most MaxCapture bytes: of more the beginning and the end
+	Stderr     string `json:"stderr"`              // the same
 	StdoutSize int64  `json:"stdout_size"`         // bytes the tool wrote, kept or not
 	StderrSize int64  `json:"stderr_size"`
+	Log        string `json:"log,omitempty"` // of a cub that died: its last words about this work, and about itself
 	Agent      string `json:"agent,omitempty"`
 	Attempt    int    `json:"attempt,omitempty"`
 	Leftovers  string `json:"leftovers,omitempty"` // the commit of the changes that the tool left in its tree

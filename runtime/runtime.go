@@ -95,8 +95,21 @@ type Exit struct {
 	Code int    // exit code; -1: a signal ended it, or the code is unknown
 	Text string // for people: "exit status 1", "signal: killed", Unwatched
 	OOM  bool   // memory ran out, says the engine
+	Why  string // for people: why Sett ended it, such as "silent for 30s"; empty: it ended by itself. The place leaves it empty
 	Tail string // the last lines it logged
 	At   time.Time
+}
+
+// Told is the end in words: with the reason of an end that Sett brought about, which needs no
+// other witness.
+func (e Exit) Told() string {
+	switch {
+	case e.Why == "":
+		return e.Text
+	case e.Text == "" || e.Text == Unwatched:
+		return e.Why
+	}
+	return e.Why + ": " + e.Text
 }
 
 // Runtime is a place where units run.

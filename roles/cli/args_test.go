@@ -108,7 +108,7 @@ func TestOfWorkspace(t *testing.T) {
 // without a value leaves; free text may be one, and so may what completion asks about.
 func TestEmptyNames(t *testing.T) {
 	for line, refused := range map[string]string{
-		`answer|`: "<question>", `answer||blue`: "<question>", `approve|X|`: "<id>", `reject||because`: "<id>", `show|`: "<id>", `land|`: "<id>",
+		`answer|`: "the answer", `answer||blue`: "<question>", `approve|X|`: "<id>", `reject||because`: "<id>", `show|`: "<id>", `land|`: "<id>",
 		`wait|`: "<goal>", `list|`: "<instance>", `logs|`: "<agent>", `down|--name||--purge`: "--name", `--name=|list`: "--name",
 		`land|--onto|`: "--onto", `forage|x|--base=`: "--base", `up|--redis-url|`: "--redis-url", `watch|--workflow|`: "--workflow", `hoard|--type=`: "--type",
 		`forage|--goal|`: "", `try|x|--payload|`: "", `review|X|--feedback=`: "", `goals|--status|`: "", `forage|`: "", `retry|X|`: "", `cancel|X||`: "", `__complete|bash|`: "", `list|--name|x`: "",

@@ -113,7 +113,10 @@ func validate(c *kong.Context) error {
 // emptyName is the argument that names something, and was typed as an empty word: a script's variable
 // without a value must not mean the default, which may be another goal or instance.
 func emptyName(n *kong.Node) string {
-	for _, p := range n.Positional {
+	for i, p := range n.Positional {
+		if p.Set && n.Name == "answer" && i+1 < len(n.Positional) && !n.Positional[i+1].Set && hasEmpty(p.Target) {
+			return "the answer" // the only word: it is the text, since the question may be left out
+		}
 		if free := []string{"text", "why", "words"}; p.Set && !slices.Contains(free, p.Name) && hasEmpty(p.Target) {
 			return "<" + p.Name + ">"
 		}

@@ -1,8 +1,10 @@
 package cub
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"sett/blackboard"
@@ -57,5 +59,24 @@ func TestToolsTalkOnStdout(t *testing.T) {
 	filter.log.await(t, "stderr", "line", "said")
 	if lines := filter.log.find(t, "stdout"); len(lines) > 0 {
 		t.Errorf("logged %v", lines)
+	}
+}
+
+// The reason at the end of an output above the limit is in a check's feedback, in a Failure and its output, and in the log.
+func TestLastWordsOfALongOutput(t *testing.T) {
+	t.Parallel()
+	c := newClan(t)
+	long := `yes 0123456789abcde | head -c 12000000%s; echo "fatal error: LASTWORD"%[1]s; exit 1`
+	checker := c.start("checker", vars{env.Command: shell(fmt.Sprintf(long, "")), env.Adapter: `{"adapter":"check","stdin":"none"}`})
+	claim := c.work("checker", blackboard.PhaseReview, "x")
+	a := c.artefact(c.await(claim, "checker", blackboard.GrantDone, blackboard.GrantFailed).ResultID)
+	if !strings.HasSuffix(a.Payload, `fatal error: LASTWORD\n"}`) || a.Summary != "fatal error: LASTWORD" {
+		t.Errorf("feedback %q: …%s", a.Summary, a.Payload[max(0, len(a.Payload)-100):])
+	}
+	checker.log.await(t, "stdout", "line", "fatal error: LASTWORD", "claim", claim)
+	c.start("speaker", vars{env.Command: shell(fmt.Sprintf(long, " >&2"))})
+	_, r := c.failure(c.work("speaker", blackboard.PhaseExclusive, "x"), "speaker")
+	if !strings.HasSuffix(r.Reason, ": fatal error: LASTWORD") || !strings.HasSuffix(r.Stderr, "\nfatal error: LASTWORD\n") || r.StderrSize != 12000022 {
+		t.Errorf("reason %q, %d bytes of stderr", r.Reason, r.StderrSize)
 	}
 }

@@ -286,7 +286,7 @@ func (c *cub) beat(ctx context.Context) error {
 		Health: c.health, Run: c.settings.Run, Config: c.settings.ConfigDigest, Since: c.env.Now().UTC().Format(time.RFC3339),
 	}
 	registered := false
-	return c.everyBeat(ctx, func() error {
+	return c.everyBeat(ctx, func(ctx context.Context) error {
 		trouble := c.troubleText()
 		why, fails := unfit(c.settings, c.ran.Load())
 		if p.Unfit = trouble == "" && fails; trouble == "" {

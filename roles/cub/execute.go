@@ -290,7 +290,7 @@ func (x *executor) parallelResults(ctx context.Context, w *work) ([]string, erro
 func excerpt(b []byte) string {
 	const most = 4 << 10
 	if len(b) > most {
-		return string(b[:most]) + fmt.Sprintf("… (%d bytes)", len(b))
+		return fmt.Sprintf("%s … (%d bytes) … %s", b[:most/2], len(b), b[len(b)-most/2:])
 	}
 	return string(b)
 }

@@ -114,7 +114,7 @@ func TestGiveUp(t *testing.T) {
 			c.server.Kill()
 			r.letToolEnd()
 			err := r.end()
-			if role.CodeOf(err) != role.Environment || !strings.Contains(err.Error(), "unreachable for 200ms") ||
+			if role.CodeOf(err) != role.Environment || !strings.Contains(err.Error(), "unreachable for ") ||
 				!strings.Contains(err.Error(), c.server.Addr()) {
 				t.Errorf("exit code %d, error %v", role.CodeOf(err), err)
 			}

@@ -211,7 +211,7 @@ func TestFloodOfOutput(t *testing.T) {
 		t.Fatalf("the grant is %s", g.State)
 	}
 	_, r := c.failure(claim, "worker")
-	if r.StdoutSize != size || len(r.Stdout) != blackboard.MaxCapture || !strings.Contains(r.Reason, strconv.Itoa(size)) {
+	if r.StdoutSize != size || len(r.Stdout) > blackboard.MaxCapture || len(r.Stdout) < blackboard.MaxCapture-100 || !strings.Contains(r.Reason, strconv.Itoa(size)) {
 		t.Errorf("size %d, %d bytes kept, reason %q", r.StdoutSize, len(r.Stdout), r.Reason)
 	}
 }

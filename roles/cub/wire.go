@@ -48,18 +48,18 @@ func RunWith(ctx context.Context, e role.Env, runner toolrun.Runner) error {
 	}
 	go s.program.Digest() // while the blackboard is being connected
 	s.protect()
+	s.reachable = role.NewReachable(e.Now, settings.Redis.GiveUp)
 	b, err := redis.Open(ctx, redis.Options{
 		URL: settings.Redis.URL, Instance: settings.Instance, Name: redis.CubName(settings.Agent),
 		Timeout: settings.Redis.Timeout, Retries: settings.Redis.BoardRetries(), CAFile: settings.Redis.CAFile,
 		Mark:    settings.Redis.Mark,
-		Observe: s.metrics.registry.Called,
+		Observe: s.reachable.Observing(s.metrics.registry.Called),
 	})
 	if err != nil {
 		return role.NotOpened(err, role.LookAtURL)
 	}
 	defer b.Close()
 	s.board = boardOn(b, settings.Agent)
-	s.reachable = role.NewReachable(e.Now, settings.Redis.GiveUp)
 	s.metrics.watch(s)
 	var ask func(tree string) trees
 	if settings.Mode != blackboard.NoWorkspace {

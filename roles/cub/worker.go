@@ -83,7 +83,7 @@ func (c *cub) checkAssignment(ctx context.Context) {
 // unit is gone.
 func (c *cub) beatWorker(ctx context.Context) error {
 	waiting := c.mode == standby
-	return c.everyBeat(ctx, func() error {
+	return c.everyBeat(ctx, func(ctx context.Context) error {
 		if waiting && !c.hears.Load() {
 			return c.board.ping(ctx)
 		}
@@ -100,11 +100,13 @@ func (c *cub) beatWorker(ctx context.Context) error {
 // everyBeat makes a call at every heartbeat, and at every return of the blackboard,
 // which may have lost the registration. It ends when the blackboard is away too long, or
 // is another one than before.
-func (c *cub) everyBeat(ctx context.Context, call func() error) error {
+func (c *cub) everyBeat(ctx context.Context, call func(context.Context) error) error {
 	every := time.NewTicker(beatEvery)
 	defer every.Stop()
 	for {
-		err := call()
+		soon, done := c.reachable.Bounded(ctx)
+		err := call(soon)
+		done()
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -123,6 +125,7 @@ func (c *cub) everyBeat(ctx context.Context, call func() error) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-every.C:
+		case <-time.After(c.reachable.Left()):
 		case <-c.connected:
 		}
 	}

@@ -253,7 +253,9 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 // keepInTouch gives up when the blackboard has been away for too long.
 func (s *server) keepInTouch(ctx context.Context) error {
 	return role.Every(ctx, 2*time.Second, func(ctx context.Context) error {
-		err := s.board.Ping(ctx)
+		soon, done := s.board.Reachable.Bounded(ctx)
+		err := s.board.Ping(soon)
+		done()
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()

@@ -28,13 +28,14 @@ func Run(ctx context.Context, e role.Env) error {
 		go func() { _, _ = io.Copy(io.Discard, e.Stdin); end() }() // it ends with the process that started it
 		return errors.Join(run(ctx, e, settings, own, m), p.print(e.Stdout))
 	}
+	reachable := role.NewReachable(e.Now, settings.Redis.GiveUp)
 	b, err := redis.Open(ctx, redis.Options{
 		URL: settings.Redis.URL, Instance: settings.Instance, Name: "model-gateway",
-		Timeout: settings.Redis.Timeout, Retries: settings.Redis.BoardRetries(), CAFile: settings.Redis.CAFile, Observe: m.Called,
+		Timeout: settings.Redis.Timeout, Retries: settings.Redis.BoardRetries(), CAFile: settings.Redis.CAFile, Observe: reachable.Observing(m.Called),
 	})
 	if err != nil {
 		return role.NotOpened(err, role.LookAtURL)
 	}
 	defer b.Close()
-	return run(ctx, e, settings, board{Account: b.Calls, Pending: b.Calls.Pending, Ping: b.Ping, Reachable: role.NewReachable(e.Now, settings.Redis.GiveUp)}, m)
+	return run(ctx, e, settings, board{Account: b.Calls, Pending: b.Calls.Pending, Ping: b.Ping, Reachable: reachable}, m)
 }

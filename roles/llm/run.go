@@ -127,8 +127,8 @@ func (l *loop) report(res toolrun.Result) string {
 		if !strings.HasSuffix(text, "\n") {
 			b.WriteString("\n")
 		}
-		if dropped := out.size - int64(len(out.text)); dropped > 0 {
-			fmt.Fprintf(&b, "[… %d more bytes …]\n", dropped)
+		if out.size > int64(len(out.text)) {
+			fmt.Fprintf(&b, "[… %d bytes in all …]\n", out.size)
 		}
 	}
 	return b.String()

@@ -129,7 +129,9 @@ func (n *notifier) serve(ctx context.Context) error {
 // it mentions.
 func (n *notifier) keepInTouch(ctx context.Context) error {
 	return role.Every(ctx, n.pace.touch, func(ctx context.Context) error {
-		err := n.board.ping(ctx)
+		soon, done := n.reachable.Bounded(ctx)
+		err := n.board.ping(soon)
+		done()
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()

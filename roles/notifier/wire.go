@@ -15,6 +15,7 @@ package notifier
 
 import (
 	"context"
+	"time"
 
 	"sett/blackboard/redis"
 	"sett/contract/env"
@@ -39,6 +40,7 @@ func runWith(ctx context.Context, e role.Env, p pace) error {
 	b, err := redis.Open(ctx, redis.Options{
 		URL: settings.Redis.URL, Instance: settings.Instance, Name: "notifier",
 		Timeout: settings.Redis.Timeout, Retries: settings.Redis.BoardRetries(), CAFile: settings.Redis.CAFile,
+		Observe: func(_ time.Duration, lost bool) { n.reachable.Tried(lost) },
 	})
 	if err != nil {
 		return role.NotOpened(err, role.LookAtURL)

@@ -143,7 +143,7 @@ func TestCrashFailsTheGrant(t *testing.T) {
 	s.status(c, blackboard.Terminated)
 	f := s.failures(g, 1)[0]
 	r := reportOf(t, f)
-	if f.Type != blackboard.TypeAgentCrashed || r.ExitCode != 137 || r.Stderr != "line 1\nline 2" || r.Agent != "a" || r.Attempt != 1 {
+	if f.Type != blackboard.TypeAgentCrashed || r.ExitCode != 137 || r.Log != "line 1\nline 2\n" || r.Stderr != "" || r.Agent != "a" || r.Attempt != 1 {
 		t.Errorf("failure %s %+v", f.Type, r)
 	}
 	if !strings.Contains(r.Reason, "exit status 137") || !strings.Contains(r.Reason, "out of memory") {
@@ -210,7 +210,7 @@ func TestAdoption(t *testing.T) {
 	s.grant(claims["b"], "b", blackboard.GrantRunning)
 	close(p.late)
 	s.status(claims["b"], blackboard.Terminated)
-	if r := reportOf(t, s.failures(goals["b"], 1)[0]); r.ExitCode != 9 || r.Stderr != "last words" {
+	if r := reportOf(t, s.failures(goals["b"], 1)[0]); r.ExitCode != 9 || r.Log != "last words\n" {
 		t.Errorf("report %+v", r)
 	}
 	s.incarnation(p, "agent-b", holders["b"])
@@ -282,7 +282,7 @@ func TestSilentAgent(t *testing.T) {
 	s.bids(c, "hung exclusive", "well ignore")
 	s.starts(c, "hung", hung)
 	s.status(c, blackboard.Terminated)
-	if r := reportOf(t, s.failures(g, 1)[0]); !strings.Contains(r.Reason, "silent for") {
+	if r := reportOf(t, s.failures(g, 1)[0]); !strings.Contains(r.Reason, "was ended while it worked: silent for") {
 		t.Errorf("reason %q", r.Reason)
 	}
 	s.incarnation(p, "agent-hung", hung)

@@ -61,7 +61,9 @@ func (o *orchestrator) campaign(ctx context.Context) error {
 	seat := o.seat() // for the first attempt only: later this process may have lost the seat
 	said := ""       // about a blackboard that is lost, or who leads it
 	for ctx.Err() == nil {
-		lead, wait, err := o.board.TakeLead(ctx, o.holder, seat, o.settings.Lease)
+		soon, done := o.reachable.Bounded(ctx)
+		lead, wait, err := o.board.TakeLead(soon, o.holder, seat, o.settings.Lease)
+		done()
 		if err == nil { // an answer to a waiting orchestrator counts, too
 			o.reachable.Back()
 		}

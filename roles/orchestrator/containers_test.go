@@ -325,7 +325,7 @@ func TestSilentWorker(t *testing.T) {
 	g, claim := s.granted()
 	s.starts(claim, "w", s.incarnation(p, workerName("w", claim, 1)))
 	s.ended(g, blackboard.WorkflowFailed)
-	if r := reportOf(t, s.failures(g, 1)[0]); !strings.Contains(r.Reason, "silent for 2s") {
+	if r := reportOf(t, s.failures(g, 1)[0]); !strings.Contains(r.Reason, "was ended while it worked: silent for 2s") {
 		t.Errorf("reason %q", r.Reason)
 	}
 	if n := p.starts("agent-w"); n != 1 {

@@ -78,7 +78,7 @@ func TestWarmWorkerDies(t *testing.T) {
 				p.exit(standbyName("w", strings.ToLower(first)), runtime.Exit{Code: 137, Text: "killed", OOM: true, Tail: "aah"})
 				s.ended(g, blackboard.WorkflowFailed)
 				r := reportOf(t, s.failures(g, 1)[0])
-				if !later && (r.ExitCode != 137 || r.Stderr != "aah" || !strings.Contains(r.Reason, "out of memory")) || r.ExitCode == 0 {
+				if !later && (r.ExitCode != 137 || r.Log != "aah\n" || !strings.Contains(r.Reason, "out of memory")) || r.ExitCode == 0 {
 					t.Errorf("report %+v", r)
 				}
 				if n := p.starts("worker-"); n != 0 {

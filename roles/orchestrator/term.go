@@ -97,7 +97,9 @@ func over(err error) bool {
 // nobody can take over; a successor's epoch fences us off.
 func (t *term) renew(ctx context.Context) error {
 	return role.Every(ctx, t.settings.Lease*3/10, func(ctx context.Context) error {
-		err := t.board.RenewLead(ctx, t.lead, t.settings.Lease)
+		soon, done := t.reachable.Bounded(ctx)
+		err := t.board.RenewLead(soon, t.lead, t.settings.Lease)
+		done()
 		switch {
 		case over(err) || ctx.Err() != nil:
 			return err

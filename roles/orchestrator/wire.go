@@ -101,9 +101,10 @@ func runIn(ctx context.Context, e role.Env, s settings, at places, p pace) error
 		awaitPort(ctx, s.Redis.URL)
 	}
 	seen := sightBeside(s.ConfigFile)
+	o.reachable = role.NewReachable(e.Now, s.Redis.GiveUp)
 	b, err := redis.Open(ctx, redis.Options{
 		URL: s.Redis.URL, Instance: s.Instance, Name: "orchestrator", Sett: e.Build.Name(), Timeout: s.Redis.Timeout,
-		Retries: s.Redis.BoardRetries(), CAFile: s.Redis.CAFile, Mend: true, Mark: seen.after(s.Redis.Mark), Observe: o.metrics.Registry.Called,
+		Retries: s.Redis.BoardRetries(), CAFile: s.Redis.CAFile, Mend: true, Mark: seen.after(s.Redis.Mark), Observe: o.reachable.Observing(o.metrics.Registry.Called),
 		Converting: converting(o.log),
 		Overruns:   redis.Overruns{Ended: o.overran, Failed: o.overrunStays, Restart: s.BoardAddr != "" || s.containers() && s.ownBlackboard()},
 	})
@@ -121,7 +122,6 @@ func runIn(ctx context.Context, e role.Env, s settings, at places, p pace) error
 			o.log.Debug("sight of the blackboard not kept", "error", err)
 		}
 	}
-	o.reachable = role.NewReachable(e.Now, s.Redis.GiveUp)
 	return o.serve(ctx)
 }
 

@@ -105,7 +105,7 @@ func TestWorkerWithoutResult(t *testing.T) {
 				p.exit(unit, runtime.Exit{Code: 2, Text: "exit status 2", Tail: "no such file"})
 			}
 			s.status(c, blackboard.Terminated)
-			if r := reportOf(t, s.failures(g, 1)[0]); r.ExitCode != 2 || r.Stderr != "no such file" || r.Attempt != 2 {
+			if r := reportOf(t, s.failures(g, 1)[0]); r.ExitCode != 2 || r.Log != "no such file\n" || r.Attempt != 2 {
 				t.Errorf("report %+v", r)
 			}
 			if n := p.starts("worker-"); n != 2 {

@@ -118,6 +118,35 @@ func TestReachable(t *testing.T) {
 	}
 }
 
+// The blackboard is away from the first try without success, although a call fails only after several.
+func TestReachableCountsTries(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	r := NewReachable(func() time.Time { return now }, 10*time.Second)
+	tried := 0
+	observe := r.Observing(func(time.Duration, bool) { tried++ })
+	observe(0, true)
+	now = now.Add(time.Hour)
+	observe(0, false)
+	observe(0, true)
+	now = now.Add(6 * time.Second)
+	observe(0, true)
+	ctx, cancel := r.Bounded(t.Context())
+	defer cancel()
+	if end, _ := ctx.Deadline(); time.Until(end) > 4*time.Second {
+		t.Errorf("a call may take %s more", time.Until(end))
+	}
+	if err := r.Lost(io.EOF); err != nil || r.Away() != 6*time.Second {
+		t.Errorf("away for %s: %v", r.Away(), err)
+	}
+	now = now.Add(5 * time.Second)
+	if err := r.Lost(context.DeadlineExceeded); err == nil || err.Error() != "blackboard unreachable for 11s: it does not answer" {
+		t.Errorf("giving up: %v", err)
+	}
+	if tried != 4 {
+		t.Errorf("%d tries were passed on", tried)
+	}
+}
+
 func envOf(vars map[string]string, stderr io.Writer) Env {
 	return Env{Stderr: stderr, Lookup: func(name string) (string, bool) { v, ok := vars[name]; return v, ok }}
 }

@@ -123,7 +123,7 @@ func failureText(payload string) string {
 	for _, part := range []struct {
 		name, text string
 		size       int64
-	}{{"stdout", r.Stdout, r.StdoutSize}, {"stderr", r.Stderr, r.StderrSize}} {
+	}{{"stdout", r.Stdout, r.StdoutSize}, {"stderr", r.Stderr, r.StderrSize}, {"log", r.Log, int64(len(r.Log))}} {
 		if part.text == "" {
 			continue
 		}

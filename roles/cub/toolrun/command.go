@@ -41,12 +41,14 @@ type Command struct {
 	// Grace is the time between TERM and KILL; 0 is DefaultGrace.
 	Grace time.Duration
 	// Limit is the most bytes of stdout and of stderr to keep, each; 0 is
-	// blackboard.MaxCapture. Further bytes are read, counted and dropped.
+	// blackboard.MaxCapture. Of more, the beginning and the end are kept, and a line
+	// between them counts the bytes left out; a limit below 1 KiB has no room for that.
 	Limit int64
 	// Stderr gets a live copy of stderr, one Write per line with its newline (the
 	// last may have none; one over 64 KiB comes in pieces). A writer that is slower
-	// than the tool misses lines and is told how many bytes; the tool never waits
-	// for it. Run waits at most a second for a Write that is under way. May be nil.
+	// than the tool misses lines and is told how many bytes, but gets the last lines
+	// before a pause and the end; the tool never waits for it. Run waits at most a
+	// second for a Write that is under way. May be nil.
 	Stderr io.Writer
 	// Stdout gets such a copy of stdout. May be nil.
 	Stdout io.Writer
@@ -77,7 +79,7 @@ type Result struct {
 	// that shares its container may have been killed by somebody else.
 	OutOfMemory bool
 
-	Stdout, Stderr         []byte // the first Limit bytes
+	Stdout, Stderr         []byte // whole up to Limit bytes; of more, see Limit
 	StdoutSize, StderrSize int64  // bytes read, kept or not
 	StdoutTruncated        bool   // there was more than Limit
 

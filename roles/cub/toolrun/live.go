@@ -2,9 +2,8 @@ package toolrun
 
 import (
 	"bytes"
-	"fmt"
 	"io"
-	"sync/atomic"
+	"sync"
 	"time"
 )
 
@@ -16,24 +15,30 @@ const (
 )
 
 // live copies an output to a writer that may be slow. The queue in between is
-// bounded; when it is full, output is left out of the copy and counted, because a
-// tool must not stand still for a log and the run's clock must go on. A tool that
-// is silent costs no goroutine.
+// bounded; once it is full, and until it is empty, output is left out of the copy and
+// counted, save for its last lines: a tool must not stand still for a log, and the
+// run's clock must go on. A tool that is silent costs no goroutine.
 type live struct {
-	chunks  chan []byte
-	free    chan []byte // chunks to be used again: a flood leaves no garbage
-	done    chan struct{}
-	dropped atomic.Int64 // bytes left out since the writer was last told
+	chunks chan []byte
+	free   chan []byte // chunks to be used again: a flood leaves no garbage
+	done   chan struct{}
+
+	mu   sync.Mutex
+	late tail  // the last of the output that had no room in the queue
+	size int64 // all of that
 }
 
-// write passes a copy of b on, or counts it as dropped.
+// write passes a copy of b on, or keeps the last of it for later.
 func (l *live) write(w io.Writer, b []byte) {
 	if l.chunks == nil {
 		l.chunks, l.free, l.done = make(chan []byte, liveChunks), make(chan []byte, liveChunks), make(chan struct{})
 		go l.copy(w)
 	}
-	if len(l.chunks) == liveChunks { // only this goroutine adds to them
-		l.dropped.Add(int64(len(b)))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.size > 0 || len(l.chunks) == liveChunks { // only this goroutine adds to them
+		l.late.add(b)
+		l.size += int64(len(b))
 		return
 	}
 	var chunk []byte
@@ -42,6 +47,23 @@ func (l *live) write(w io.Writer, b []byte) {
 	default:
 	}
 	l.chunks <- append(chunk[:0], b...)
+}
+
+// takeLate returns the last whole lines of the output that had no room, once the queue
+// is empty, and the number of bytes left out before them.
+func (l *live) takeLate() (left int64, text []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.size == 0 || len(l.chunks) > 0 {
+		return 0, nil
+	}
+	text = l.late.text()
+	left = l.size - int64(len(text))
+	if n := bytes.IndexByte(text, '\n') + 1; left > 0 && n < len(text) {
+		text, left = text[n:], left+int64(n)
+	}
+	l.late.at, l.late.ring, l.size = 0, l.late.ring[:0], 0
+	return left, text
 }
 
 // closeLive waits until the writers have everything, but not long: a writer that blocks
@@ -71,7 +93,7 @@ func closeLive(all ...*live) {
 }
 
 // copy writes line by line. Errors of the writer are its own affair: the run's
-// Result holds stderr in any case.
+// Result holds the output in any case.
 func (l *live) copy(w io.Writer) {
 	defer close(l.done)
 	var pending []byte // the beginning of a line
@@ -81,35 +103,36 @@ func (l *live) copy(w io.Writer) {
 			pending = pending[:0]
 		}
 	}
-	for whole := range l.chunks {
-		for chunk := whole; len(chunk) > 0; {
-			n := bytes.IndexByte(chunk, '\n') + 1
+	write := func(text []byte) {
+		for len(text) > 0 {
+			n := bytes.IndexByte(text, '\n') + 1
 			if n == 0 {
-				n = len(chunk)
+				n = len(text)
 			}
 			n = min(n, liveLine-len(pending))
-			pending = append(pending, chunk[:n]...)
-			chunk = chunk[n:]
+			pending = append(pending, text[:n]...)
+			text = text[n:]
 			if pending[len(pending)-1] == '\n' || len(pending) == liveLine {
 				flush()
 			}
 		}
+	}
+	catchUp := func() {
+		left, text := l.takeLate()
+		if left > 0 {
+			flush()
+			_, _ = io.WriteString(w, Gap(left, "the log was slower than the tool"))
+		}
+		write(text)
+	}
+	for chunk := range l.chunks {
+		write(chunk)
 		select {
-		case l.free <- whole:
+		case l.free <- chunk:
 		default:
 		}
-		if len(l.chunks) == 0 {
-			l.tell(w, flush)
-		}
+		catchUp()
 	}
-	l.tell(w, flush)
+	catchUp()
 	flush()
-}
-
-// tell writes how much was left out, if anything was.
-func (l *live) tell(w io.Writer, flush func()) {
-	if n := l.dropped.Swap(0); n > 0 {
-		flush()
-		_, _ = fmt.Fprintf(w, "[%d bytes left out here: the log was slower than the tool]\n", n)
-	}
 }

@@ -1,6 +1,8 @@
 package toolrun
 
 import (
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -110,5 +112,45 @@ func TestStuckWriterHoldsNobodyUp(t *testing.T) {
 		if seen > size/16 {
 			t.Fatal("nobody said that something is missing")
 		}
+	}
+}
+
+// A writer that is slower than the tool gets the last lines, also before a pause of the tool.
+func TestSlowWriterGetsTheLastLines(t *testing.T) {
+	for name, script := range map[string]string{
+		"end":   `yes 0123456789abcde | head -c 12000000 >&2; echo 'fatal: LASTWORD' >&2`,
+		"pause": `yes 0123456789abcde | head -c 12000000 >&2; echo 'fatal: LASTWORD' >&2; touch "$WROTE"; while ! test -e "$WORD"; do sleep 0.01; done`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := stuck{make(chan struct{}), make(lines, 1<<20)}
+			cmd, dir := sh(script), t.TempDir()
+			cmd.Env = append(cmd.Env, "WORD="+dir+"/word", "WROTE="+dir+"/wrote")
+			cmd.Stderr = w
+			done := make(chan Result, 1)
+			go func() { done <- runTool(t, cmd) }()
+			if name == "pause" {
+				until(t, "the tool has written", func() bool { _, err := os.Stat(dir + "/wrote"); return err == nil })
+			} else {
+				done <- <-done // the log is not read before the end
+			}
+			close(w.released)
+			read, left := 0, 0
+			for l := ""; l != "fatal: LASTWORD\n"; {
+				select {
+				case l = <-w.got:
+				case <-time.After(20 * time.Second):
+					t.Fatal("the last line is missing")
+				}
+				if n, _ := fmt.Sscanf(l, "[%d bytes left out here: the log", &left); n == 0 {
+					read += len(l)
+				}
+			}
+			if err := os.WriteFile(dir+"/word", nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if res := <-done; int64(read+left) != res.StderrSize || left == 0 {
+				t.Errorf("%d bytes were read and %d left out, of %d", read, left, res.StderrSize)
+			}
+		})
 	}
 }

@@ -134,12 +134,13 @@ func (r *run) send() {
 type stream struct {
 	fd    int // read end, -1 when at its end
 	limit int64
-	kept  []byte
+	kept  []byte // the first bytes
+	last  tail   // of those after them
 	size  int64
 }
 
-// read reads once into buf and returns the bytes. It keeps them up to the limit, and
-// closes the descriptor at the end.
+// read reads once into buf and returns the bytes. It keeps them up to the limit, and the last
+// beyond it, and closes the descriptor at the end.
 func (s *stream) read(buf []byte) []byte {
 	n, err := unix.Read(s.fd, buf)
 	if err == unix.EINTR || err == unix.EAGAIN {
@@ -149,8 +150,9 @@ func (s *stream) read(buf []byte) []byte {
 		closeFD(&s.fd)
 		return nil
 	}
-	room := s.limit - int64(len(s.kept))
-	s.kept = append(s.kept, buf[:min(int64(n), room)]...)
+	room := min(int64(n), s.limit-int64(len(s.kept)))
+	s.kept = append(s.kept, buf[:room]...)
+	s.last.add(buf[room:n])
 	s.size += int64(n)
 	return buf[:n]
 }

@@ -285,8 +285,8 @@ func (r *run) closeAll() {
 func (r *run) result() Result {
 	res := Result{
 		ExitCode: -1, TimedOut: r.timedOut, Cancelled: r.cancelled,
-		Stdout: r.out.kept, Stderr: r.err.kept, StdoutSize: r.out.size, StderrSize: r.err.size,
-		StdoutTruncated: r.out.size > int64(len(r.out.kept)),
+		Stdout: r.out.text(), Stderr: r.err.text(), StdoutSize: r.out.size, StderrSize: r.err.size,
+		StdoutTruncated: r.out.size > r.out.limit,
 		Started:         r.started, Reaped: r.reaped,
 	}
 	if r.status.Signaled() {

@@ -265,7 +265,7 @@ func (p *Pool) Ended(ctx context.Context, e runtime.Exit) {
 	if j != nil {
 		t = j.task
 	}
-	p.Log.Info("worker ended", "agent", e.Unit.Labels[runtime.LabelAgent], "claim", t.claim, "unit", e.Unit.Name, "exit", e.Text, "code", e.Code)
+	p.Log.Info("worker ended", "agent", e.Unit.Labels[runtime.LabelAgent], "claim", t.claim, "unit", e.Unit.Name, "exit", e.Told(), "code", e.Code)
 	p.Loop.Aside(ctx, func() func() {
 		if !p.Stopping(ctx) {
 			p.Orphans.Settle(ctx, e)

@@ -185,7 +185,7 @@ func (p *Pool) standbyEnded(ctx context.Context, e runtime.Exit) {
 	delete(p.warm, e.Unit.Name)
 	if s != nil && s.stopAgain.IsZero() { // we did not stop it
 		p.putOff(agent, p.Now().Sub(s.started))
-		p.Log.Warn("standby ended", "agent", agent, "unit", e.Unit.Name, "exit", e.Text, "code", e.Code, "tail", e.Tail)
+		p.Log.Warn("standby ended", "agent", agent, "unit", e.Unit.Name, "exit", e.Told(), "code", e.Code, "tail", e.Tail)
 	}
 	p.mu.Unlock()
 	p.Loop.Aside(ctx, func() func() {

@@ -18,7 +18,7 @@ func (s *Supervisor) anchorEnded(ctx context.Context, e runtime.Exit) {
 	if !s.Launcher.drop(e.Unit.Name) {
 		return // we ended it
 	}
-	s.Log.Error("network of an agent's workers is gone, ending them", "agent", agent, "unit", e.Unit.Name, "exit", e.Text)
+	s.Log.Error("network of an agent's workers is gone, ending them", "agent", agent, "unit", e.Unit.Name, "exit", e.Told())
 	if m := s.of(agent); m != nil && m.running && !m.busy {
 		s.Incarnations.condemn(m.incarnation, networkGone)
 		s.stop(ctx, m, 0)

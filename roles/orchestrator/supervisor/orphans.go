@@ -124,7 +124,11 @@ func (o *Orphans) crashed(ctx context.Context, c blackboard.Claim, g blackboard.
 		o.Grants.Decide(c.ID) // the decision gives the better reason for its failure
 		return nil
 	}
-	reason := fmt.Sprintf("agent %s died while it worked: %s", g.Agent, e.Text)
+	end := "died"
+	if e.Why != "" {
+		end = "was ended"
+	}
+	reason := fmt.Sprintf("agent %s %s while it worked: %s", g.Agent, end, e.Told())
 	if e.OOM {
 		reason += " (out of memory)"
 	}
@@ -137,8 +141,10 @@ func (o *Orphans) crashed(ctx context.Context, c blackboard.Claim, g blackboard.
 		}
 		log.Warn("grant queued again")
 	} else {
+		last := wordsOn(c.ID, g.Attempt, e.Tail)
 		done, err := o.Grants.Fail(ctx, c, g, blackboard.FailureReport{Reason: reason, ExitCode: e.Code, Signal: signalOf(e),
-			Stderr: e.Tail, StderrSize: int64(len(e.Tail)), Agent: g.Agent, Attempt: g.Attempt})
+			Stdout: last.stdout, StdoutSize: int64(len(last.stdout)), Stderr: last.stderr, StderrSize: int64(len(last.stderr)), Log: last.log,
+			Agent: g.Agent, Attempt: g.Attempt})
 		if err != nil || !done {
 			return err
 		}
@@ -153,7 +159,13 @@ func gaveUp(cfg *config.Config, agent config.Agent, claim string, attempt int, e
 	if e.Code != int(role.Environment) || !strings.Contains(e.Tail, role.GaveUp) {
 		return ""
 	}
-	why := fmt.Sprintf(", since the blackboard did not answer for %s (redis.give_up)", cfg.Redis.GiveUp)
+	away := cfg.Redis.GiveUp
+	_, told, _ := strings.Cut(e.Tail, role.GaveUp)
+	told, _, _ = strings.Cut(told, ":")
+	if measured, err := time.ParseDuration(told); err == nil {
+		away = max(measured, away)
+	}
+	why := fmt.Sprintf(", since the blackboard did not answer for %s (redis.give_up: %s)", away, cfg.Redis.GiveUp)
 	if agent.Workspace.Mode == blackboard.ReadWrite {
 		why += fmt.Sprintf("; changes of its tool are leftover %s/%s-%d", words.Short(claim), agent.Name, attempt)
 	}

@@ -282,7 +282,7 @@ func (s *Supervisor) ended(ctx context.Context, e runtime.Exit) {
 		return
 	}
 	if why := s.Incarnations.reason(l[runtime.LabelIncarnation]); why != "" {
-		e.Text = why + ": " + e.Text
+		e.Why = why
 	}
 	s.Incarnations.end(l[runtime.LabelIncarnation], ending{s.Now(), e})
 	switch l[runtime.LabelComponent] {
@@ -309,7 +309,7 @@ func (s *Supervisor) lookForOrphans(ctx context.Context) {
 }
 
 func (s *Supervisor) goodbye(ctx context.Context, agent, incarnation string, e runtime.Exit) {
-	err := s.Goodbye(ctx, agent, incarnation, e.Text)
+	err := s.Goodbye(ctx, agent, incarnation, e.Told())
 	if err != nil && ctx.Err() == nil && !errors.Is(err, blackboard.ErrStale) {
 		s.Log.Warn("end not recorded", "agent", agent, "error", err)
 	}

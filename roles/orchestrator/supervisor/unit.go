@@ -231,6 +231,6 @@ func (s *Supervisor) again(m *managed, e runtime.Exit, planned bool) {
 	}
 	now := s.Now()
 	m.due = now.Add(m.backoff.Ended(now.Sub(m.started)))
-	m.log.Warn(m.noun+" ended", "incarnation", m.incarnation, "exit", e.Text, "code", e.Code, "oom", e.OOM, "tail", e.Tail,
+	m.log.Warn(m.noun+" ended", "incarnation", m.incarnation, "exit", e.Told(), "code", e.Code, "oom", e.OOM, "tail", e.Tail,
 		"again_in", m.backoff.Last())
 }
