@@ -89,6 +89,8 @@ type Artefact struct {
 	Metadata        json.RawMessage `json:"metadata"` // a JSON object, {} when there is none
 	CreatedAt       time.Time       `json:"created_at"`
 	Commit          string          `json:"commit,omitempty"` // the whole hash of the git commit that it is, or is about; see CommitHash
+
+	Altered bool `json:"-"` // it is not what the ledger recorded, as far as the reader compared it
 }
 
 // NamesCommit says whether the artefact names a commit.

@@ -33,7 +33,7 @@ func TestArtefactJSON(t *testing.T) {
 			`"source_artefacts":[],"produced_by_role":"","produced_by_agent":"","claim_id":"","workflow_id":"","summary":"",` +
 			`"metadata":{},"created_at":"0001-01-01T00:00:00Z"}`},
 		"all": {Artefact{"i", "l", 2, Review, "T", "p\n\"", []string{"s"}, "r", "a", "c", "w", "y", json.RawMessage(`{"k":[1]}`),
-			time.Date(2026, 1, 2, 5, 4, 5, 6000, zone), "h"}, `{"id":"i","logical_id":"l","version":2,"structural_type":"Review","type":"T",` +
+			time.Date(2026, 1, 2, 5, 4, 5, 6000, zone), "h", false}, `{"id":"i","logical_id":"l","version":2,"structural_type":"Review","type":"T",` +
 			`"payload":"p\n\"","source_artefacts":["s"],"produced_by_role":"r","produced_by_agent":"a","claim_id":"c",` +
 			`"workflow_id":"w","summary":"y","metadata":{"k":[1]},"created_at":"2026-01-02T03:04:05.000006Z","commit":"h"}`},
 	} {

@@ -9,6 +9,7 @@ import (
 	"sett/blackboard"
 	"sett/contract/model"
 	"sett/roles/cli/instance"
+	"sett/roles/cli/ledger"
 	"sett/roles/cli/status"
 	"sett/roles/role"
 	"sett/roles/role/words"
@@ -50,6 +51,9 @@ func (c *answerCmd) Run(a *app) error {
 	}
 	defer done()
 	q, typed, err := c.question(a, b, in)
+	if err == nil {
+		err = ledger.Trust(a.ctx, b, q)
+	}
 	if err != nil {
 		return err
 	}

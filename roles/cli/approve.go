@@ -7,6 +7,7 @@ import (
 
 	"sett/blackboard"
 	"sett/roles/cli/instance"
+	"sett/roles/cli/ledger"
 	"sett/roles/cli/status"
 	"sett/roles/role"
 	"sett/roles/role/words"
@@ -49,6 +50,9 @@ func (c *approveCmd) Run(a *app) error {
 	}
 	defer done()
 	all, err := c.meant(a, b, in)
+	if err == nil {
+		err = ledger.Trust(a.ctx, b, all...)
+	}
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"sett/roles/cli/grammar"
 	"sett/roles/cli/instance"
+	"sett/roles/cli/ledger"
 
 	"sett/blackboard"
 	"sett/roles/cli/chart"
@@ -46,10 +47,15 @@ func (c *graphCmd) Run(a *app) error {
 		return err
 	}
 	defer done()
-	g, err := readGraph(a, b, cmp.Or(c.ID, grammar.LastGoal))
+	g, compared, err := readGraph(a, b, cmp.Or(c.ID, grammar.LastGoal))
 	if err != nil {
 		return err
 	}
+	return cmp.Or(c.print(a, g), compared.Failure(a.Sayf))
+}
+
+// print writes the graph in the form that is wanted.
+func (c *graphCmd) print(a *app, g *lineage.Graph) error {
 	text := c.Output == "text" || c.Output == "table"
 	depth := c.Depth
 	if depth < 0 && text {
@@ -71,17 +77,19 @@ func (c *graphCmd) Run(a *app) error {
 }
 
 // readGraph reads the graph of the goal, artefact or claim that is meant.
-func readGraph(a *app, b *instance.Board, part string) (*lineage.Graph, error) {
+func readGraph(a *app, b *instance.Board, part string) (*lineage.Graph, *ledger.Comparison, error) {
 	id, kind, err := a.resolve(a.ctx, b, part, blackboard.KindArtefact, blackboard.KindClaim)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if kind == blackboard.KindClaim {
 		claims, err := b.Records.Claims(a.ctx, []string{id})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		id = claims[0].ArtefactID
 	}
-	return lineage.Of(a.ctx, status.BoardOf(b), id)
+	on, compared := ledger.Compare(b, status.BoardOf(b))
+	g, err := lineage.Of(a.ctx, on, id)
+	return g, compared, err
 }

@@ -8,6 +8,7 @@ import (
 	"sett/roles/cli/commit"
 	"sett/roles/cli/instance"
 	"sett/roles/cli/landing"
+	"sett/roles/cli/ledger"
 	"sett/roles/cli/term"
 	"sett/roles/role"
 	"sett/roles/role/words"
@@ -134,7 +135,7 @@ func (c *landCmd) way() string {
 }
 
 // resultOf returns the result that a typed id means, or without one that of the newest
-// achieved goal that has a commit. Of an instance that does not run it reads the blackboard's files,
+// achieved goal that has a commit. It fails if the result is not as the ledger recorded it. Of an instance that does not run it reads the blackboard's files,
 // else its store alone: then the Finder has no board.
 func resultOf(a *app, part string) (r landing.Result, f landing.Finder, in *instance.Instance, done func(), err error) {
 	b, in, done, err := instance.StoredBoard(a.ctx, a.at)
@@ -157,10 +158,28 @@ func resultOf(a *app, part string) (r landing.Result, f landing.Finder, in *inst
 			r, err = f.Of(a.ctx, id, kind)
 		}
 	}
+	if err == nil {
+		err = ledger.Trust(a.ctx, b, r.Artefact)
+	}
 	if err != nil {
 		done()
 	}
 	return r, f, in, done, err
+}
+
+// trustGoal fails if the artefact of a result's goal, which names the commit that it began from, is not as the ledger recorded it.
+func trustGoal(a *app, f landing.Finder, r landing.Result) error {
+	if f.Board == nil || r.Goal.ID == "" {
+		return nil
+	}
+	goal, err := f.Board.Records.Artefact(a.ctx, r.Goal.ID)
+	if errors.Is(err, blackboard.ErrNotFound) || errors.Is(err, blackboard.ErrCorrupt) {
+		return nil // the base is found without it
+	}
+	if err != nil {
+		return err
+	}
+	return ledger.Trust(a.ctx, f.Board, goal)
 }
 
 type diffCmd struct {
@@ -205,6 +224,9 @@ func (c *diffCmd) Run(a *app) error {
 		return err
 	}
 	defer done()
+	if err := trustGoal(a, f, r); err != nil {
+		return err
+	}
 	base, err := f.Base(a.ctx, r)
 	if err != nil {
 		return err

@@ -60,10 +60,15 @@ func (c *reportCmd) Run(a *app) error {
 	if err := c.fields(); err != nil {
 		return err
 	}
-	r, err := c.read(a)
+	r, compared, err := c.read(a)
 	if err != nil {
 		return err
 	}
+	return cmp.Or(c.write(a, r, path), compared.Failure(a.Sayf))
+}
+
+// write writes the report to a file, or to stdout if path is empty.
+func (c *reportCmd) write(a *app, r *report.Report, path string) error {
 	write := func(w io.Writer) error {
 		switch c.Output {
 		case "html":
@@ -111,21 +116,21 @@ func (c *reportCmd) fields() error {
 }
 
 // read reads the report of the goal that is meant.
-func (c *reportCmd) read(a *app) (*report.Report, error) {
+func (c *reportCmd) read(a *app) (*report.Report, *ledger.Comparison, error) {
 	if c.Ledger != "" {
 		return c.fromExport(a)
 	}
 	on, err := a.about(cmp.Or(c.Goal, grammar.LastGoal))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer on.done()
 	goal, err := a.resolveWorkflow(a.ctx, on.b, cmp.Or(c.Goal, grammar.LastGoal))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	repo := commit.In(a.ctx, a.at, on.in)
-	from := sourcesOf(a, on.b, on.in.Name)
+	from, compared := sourcesOf(a, on.b, on.in.Name)
 	from.Now = on.b.ServerTime
 	from.Only = c.Only
 	if c.Output == "timeline" || c.Output == "graph" {
@@ -137,42 +142,46 @@ func (c *reportCmd) read(a *app) (*report.Report, error) {
 		}
 		return patchOf(ctx, repo, artefact)
 	}
-	return report.Read(a.ctx, from, goal)
+	r, err := report.Read(a.ctx, from, goal)
+	return r, compared, err
 }
 
 // sourcesOf is where a report is read from, but for commits.
-func sourcesOf(a *app, b *instance.Board, name string) report.Sources {
-	return report.Sources{Board: status.BoardOf(b), Ledger: b.Ledger, Sett: a.Build.Version, Instance: name, Spending: b.Calls.Spending}
+func sourcesOf(a *app, b *instance.Board, name string) (report.Sources, *ledger.Comparison) {
+	on, compared := ledger.Compare(b, status.BoardOf(b))
+	return report.Sources{Board: on, Ledger: b.Ledger, Sett: a.Build.Version, Instance: name, Spending: b.Calls.Spending}, compared
 }
 
 // fromExport reads the report from an export, on a blackboard of this process.
-func (c *reportCmd) fromExport(a *app) (*report.Report, error) {
+func (c *reportCmd) fromExport(a *app) (*report.Report, *ledger.Comparison, error) {
 	path, err := a.at.Path(c.Ledger)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	in, err := os.Open(path)
 	if err != nil {
-		return nil, role.Fail(role.Usage, fmt.Errorf("read %s: %w", role.Clean(c.Ledger), role.Cause(err)), "")
+		return nil, nil, role.Fail(role.Usage, fmt.Errorf("read %s: %w", role.Clean(c.Ledger), role.Cause(err)), "")
 	}
 	defer func() { _ = in.Close() }()
 	b, done, err := instance.Scratch(a.ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer done()
 	quiet := a.Terminal
 	quiet.Stderr = io.Discard
 	if _, _, err := ledger.Import(a.ctx, &quiet, b, term.ReadUntil(a.ctx, in), filepath.Base(path), nil); ledger.Malformed(err) {
-		return nil, role.Fail(role.Failed, fmt.Errorf("%s: %w", role.Clean(c.Ledger), cleaned(err)), "sett ledger export writes such a file")
+		return nil, nil, role.Fail(role.Failed, fmt.Errorf("%s: %w", role.Clean(c.Ledger), cleaned(err)), "sett ledger export writes such a file")
 	} else if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	goal, err := a.resolveWorkflow(a.ctx, b, cmp.Or(c.Goal, grammar.LastGoal))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return report.Read(a.ctx, sourcesOf(a, b, "of "+filepath.Base(path)), goal)
+	from, compared := sourcesOf(a, b, "of "+filepath.Base(path))
+	r, err := report.Read(a.ctx, from, goal)
+	return r, compared, err
 }
 
 // patchOf reads the commit that an artefact names, with its patch.

@@ -7,6 +7,7 @@ import (
 
 	"sett/blackboard"
 	"sett/roles/cli/instance"
+	"sett/roles/cli/ledger"
 	"sett/roles/cli/status"
 	"sett/roles/role"
 	"sett/roles/role/words"
@@ -46,6 +47,9 @@ func (c *reviewCmd) Run(a *app) error {
 	}
 	defer done()
 	artefact, claim, err := inReview(a, b, in, c.ID)
+	if err == nil && c.Feedback == nil {
+		err = ledger.Trust(a.ctx, b, artefact)
+	}
 	if err != nil {
 		return err
 	}

@@ -39,15 +39,17 @@ func (c *showCmd) Run(a *app) error {
 	}
 	defer on.done()
 	r := status.Reader(a.at, on.b, on.in)
+	var compared *ledger.Comparison
+	r.Board, compared = ledger.Compare(on.b, r.Board)
 	if on.kind == blackboard.KindClaim {
 		v, err := r.ClaimDetail(a.ctx, on.id)
-		return c.print(a, v, err, func() error { return chart.Claim(&a.Terminal, v) })
+		return errors.Join(c.print(a, v, err, func() error { return chart.Claim(&a.Terminal, v) }), compared.Failure(a.Sayf))
 	}
-	artefact, err := on.b.Records.Artefact(a.ctx, on.id)
+	artefact, err := r.Artefact(a.ctx, on.id)
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.artefact(a, on, r, artefact), ledger.Recorded(a.ctx, on.b, artefact))
+	return errors.Join(c.artefact(a, on, r, artefact), compared.Failure(a.Sayf))
 }
 
 // artefact shows an artefact, or the goal that it is.

@@ -15,6 +15,7 @@ import (
 	"sett/roles/cli/commit"
 	"sett/roles/cli/grammar"
 	"sett/roles/cli/instance"
+	"sett/roles/cli/ledger"
 	"sett/roles/cli/status"
 	"sett/roles/cli/term"
 	"sett/roles/role"
@@ -54,12 +55,13 @@ func (c *whyCmd) Run(a *app) error {
 	if on.id, err = onlyOutcome(a, on); err != nil {
 		return err
 	}
-	v, err := lineage.ReadWhy(a.ctx, status.BoardOf(on.b), on.b.Ledger, on.id, on.kind)
+	b, compared := ledger.Compare(on.b, status.BoardOf(on.b))
+	v, err := lineage.ReadWhy(a.ctx, b, on.b.Ledger, on.id, on.kind)
 	if err != nil {
 		return err
 	}
 	err = a.Emit(c.Form, term.Shown{Whole: v, Lines: v.Steps, Table: func() error { return chart.Why(&a.Terminal, v) }})
-	return cmp.Or(err, term.LeftOut(v.Broken).Failure())
+	return cmp.Or(err, compared.Failure(a.Sayf), term.LeftOut(v.Broken).Failure())
 }
 
 // onlyOutcome returns the Terminal or Failure in place of a goal that has ended: the

@@ -15,6 +15,7 @@ type board struct {
 	landings
 	conflicts
 	coursesPut
+	recorded   recorded
 	openWork   func(ctx context.Context) (blackboard.Work, error)
 	serverTime func(ctx context.Context) (time.Time, error)
 }
@@ -46,6 +47,9 @@ type records interface {
 	Artefact(ctx context.Context, id string) (blackboard.Artefact, error)
 	LatestVersions(ctx context.Context, logicalIDs []string) (map[string]string, error)
 }
+
+// recorded compares an artefact with the entry of the ledger that stored it. The error is an ErrCorrupt where it differs.
+type recorded func(ctx context.Context, a blackboard.Artefact) error
 
 // conflicts are the moves about commits that do not merge.
 type conflicts interface {

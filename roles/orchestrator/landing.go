@@ -242,7 +242,8 @@ func (s *landing) outlines(ctx context.Context) ([]blackboard.Outline, []error, 
 	return s.t.board.Outlines(ctx, ids)
 }
 
-// result returns the artefact with the goal's commit; one without an id: it has none.
+// result returns the artefact with the goal's commit; one without an id: it has none. One that is not as the ledger recorded it is
+// not landed.
 func (s *landing) result(ctx context.Context) (blackboard.Artefact, error) {
 	all, each, err := s.outlines(ctx)
 	if err != nil {
@@ -253,5 +254,8 @@ func (s *landing) result(ctx context.Context) (blackboard.Artefact, error) {
 		return blackboard.Artefact{}, nil
 	}
 	a, err := s.t.board.Artefact(ctx, id)
+	if err == nil {
+		err = s.t.board.recorded(ctx, a)
+	}
 	return a, ofRecord(err)
 }

@@ -614,6 +614,32 @@ func TestLandingHasTrouble(t *testing.T) {
 	f.serial("released")
 }
 
+// A result whose record was altered is not landed: its goal says so, the others land, and it lands once the record is right again.
+func TestAlteredIsNotLanded(t *testing.T) {
+	t.Parallel()
+	f := newFields(t, config.Land{Onto: "released", How: config.LandRebase, When: config.LandAchieved})
+	altered, next := f.goal(change{"a", 0, "one"}), f.goal(change{"b", 0, "two"})
+	result := f.status(altered).TerminalID
+	key := "sett:{test}:artifact:" + result
+	right, err := f.Moves.Records.Artefact(t.Context(), result)
+	f.Must(err)
+	f.Send("HSET", key, "commit", strings.Repeat("a", 40))
+	f.lands()
+	w := f.status(altered)
+	if w.Landing.State != blackboard.LandingQueued || !strings.Contains(w.Landing.Trouble, "artefact "+result+" is not what the ledger recorded") || f.asked[altered] != 0 {
+		t.Errorf("%+v, asked %d times", w.Landing, f.asked[altered])
+	}
+	if got := f.landed(); !slices.Equal(got, []string{next}) {
+		t.Fatalf("landed: %q", got)
+	}
+	f.Send("HSET", key, "commit", right.Commit)
+	f.later += time.Minute
+	f.lands()
+	if w := f.status(altered); w.Status != blackboard.WorkflowAchieved || w.Landing.Trouble != "" {
+		t.Errorf("%+v %+v", w, w.Landing)
+	}
+}
+
 // A gate on Landing is a person's last word, also without verify: what is approved is what
 // the branch gets, and a rejection is feedback.
 func TestLandingIsApproved(t *testing.T) {

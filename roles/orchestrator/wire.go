@@ -27,6 +27,7 @@ import (
 
 	"sett/blackboard"
 	"sett/blackboard/redis"
+	"sett/blackboard/redis/archive"
 	"sett/roles/orchestrator/pool"
 	"sett/roles/orchestrator/report"
 	"sett/roles/orchestrator/supervisor"
@@ -138,7 +139,8 @@ func converting(log *slog.Logger) func(waits bool) {
 
 // use wires the orchestrator to its blackboard.
 func (o *orchestrator) use(b *redis.Board) {
-	o.board = board{lead: b.Leader, records: b.Records, decisions: b.Leader, conflicts: b.Leader, coursesPut: b.Leader, landings: landingBoard{b.Leader, b.Index, b.Records}, openWork: b.Index.OpenWork, serverTime: b.ServerTime}
+	o.board = board{lead: b.Leader, records: b.Records, decisions: b.Leader, conflicts: b.Leader, coursesPut: b.Leader, landings: landingBoard{b.Leader, b.Index, b.Records}, openWork: b.Index.OpenWork, serverTime: b.ServerTime,
+		recorded: func(ctx context.Context, a blackboard.Artefact) error { return archive.Recorded(ctx, b, a) }}
 	o.removed = removed{look: b.Ledger.Removed, log: o.log}
 	o.listen = func(ctx context.Context, ready func(), notice func(string), lost func(error)) error {
 		return b.Subscribe(ctx, []redis.Channel{redis.OrchestratorEvents}, ready, func(_ redis.Channel, id string) { notice(id) }, lost)

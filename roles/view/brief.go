@@ -20,7 +20,8 @@ type Brief struct {
 	Says            string                    `json:"says"`
 	PayloadSize     int                       `json:"payload_size"` // bytes
 	CreatedAt       time.Time                 `json:"created_at,omitzero"`
-	Commit          string                    `json:"commit,omitempty"` // that it names
+	Commit          string                    `json:"commit,omitempty"`  // that it names
+	Altered         bool                      `json:"altered,omitempty"` // it is not what the ledger recorded
 
 	Title string `json:"-"` // for people, with its version
 	Maker string `json:"-"` // for people
@@ -31,7 +32,7 @@ func BriefOf(a *blackboard.Outline) Brief {
 	return Brief{
 		ID: a.ID, LogicalID: a.LogicalID, Version: a.Version, StructuralType: a.StructuralType, Type: a.Type,
 		ProducedByRole: a.ProducedByRole, ProducedByAgent: a.ProducedByAgent, By: blackboard.PersonOf(a.Artefact), Says: GistOf(a),
-		PayloadSize: a.PayloadSize, CreatedAt: a.CreatedAt, Commit: a.CommitHash(), Title: Title(Beginnings(a)), Maker: words.Shorten(Maker(a.Artefact), 40),
+		PayloadSize: a.PayloadSize, CreatedAt: a.CreatedAt, Commit: a.CommitHash(), Altered: a.Altered, Title: Title(Beginnings(a)), Maker: words.Shorten(Maker(a.Artefact), 40),
 	}
 }
 

@@ -33,9 +33,10 @@ type GoalDetail struct {
 	Kind     string              `json:"kind"` // "goal"
 	Workflow blackboard.Workflow `json:"workflow"`
 	Text     string              `json:"text"`
-	Base     string              `json:"base,omitempty"`   // the commit that it starts from; absent: an older sett posted it
-	Branch   string              `json:"branch,omitempty"` // that this commit was on; absent: none
-	Claims   []ClaimDetail       `json:"claims"`           // oldest first
+	Altered  bool                `json:"altered,omitempty"` // the goal's own record is not what the ledger recorded
+	Base     string              `json:"base,omitempty"`    // the commit that it starts from; absent: an older sett posted it
+	Branch   string              `json:"branch,omitempty"`  // that this commit was on; absent: none
+	Claims   []ClaimDetail       `json:"claims"`            // oldest first
 	Waits    []Wait              `json:"waits"`
 	More     int                 `json:"waits_more,omitempty"` // open work that was not looked at
 	Outcome  string              `json:"outcome,omitempty"`    // the gist of its Terminal or Failure

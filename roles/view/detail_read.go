@@ -42,7 +42,7 @@ func (r Reader) GoalState(ctx context.Context, a blackboard.Artefact) (GoalDetai
 
 // goalOf reads a goal but for its claims and waits.
 func goalOf(ctx context.Context, b Board, a blackboard.Artefact, w account) (GoalDetail, error) {
-	v := GoalDetail{Kind: "goal", Workflow: w.workflow, Text: a.Payload, Base: a.Base().Commit, Branch: a.Base().Branch, Claims: []ClaimDetail{}, Waits: []Wait{}}
+	v := GoalDetail{Kind: "goal", Workflow: w.workflow, Text: a.Payload, Altered: a.Altered, Base: a.Base().Commit, Branch: a.Base().Branch, Claims: []ClaimDetail{}, Waits: []Wait{}}
 	spent, err := b.Calls.Spending(ctx, w.workflow.ID)
 	if err != nil {
 		return v, err

@@ -214,7 +214,7 @@ func (l *EventLine) describeResult(e blackboard.Event, a *blackboard.Artefact) {
 
 func goalText(e blackboard.Event, a *blackboard.Artefact) string {
 	if a != nil {
-		return words.Quote(a.Payload)
+		return marked(a, words.Quote(a.Payload))
 	}
 	return fmt.Sprintf("%s, %s bytes", e.Attributes["type"], e.Attributes["size"])
 }

@@ -16,7 +16,9 @@ const cutMark = "\n…"
 
 // Excerpt is the beginning of a payload, for people: of a Failure's report the reason
 // and the tool's last lines, of a Conflict its files, else the first lines.
-func Excerpt(a blackboard.Artefact) string {
+func Excerpt(a blackboard.Artefact) string { return Whole(&a, excerpt(a)) }
+
+func excerpt(a blackboard.Artefact) string {
 	const lines, width = 20, 2000
 	if a.StructuralType == blackboard.Failure {
 		if report := failureText(a.Payload); report != "" {

@@ -26,7 +26,8 @@ type Meta struct {
 	Summary         string                    `json:"summary"`
 	Metadata        json.RawMessage           `json:"metadata"`
 	CreatedAt       time.Time                 `json:"created_at"`
-	Commit          string                    `json:"commit,omitempty"` // that it names
+	Commit          string                    `json:"commit,omitempty"`  // that it names
+	Altered         bool                      `json:"altered,omitempty"` // it is not what the ledger recorded
 }
 
 // MetaOf describes an artefact that was read whole.
@@ -36,7 +37,7 @@ func MetaOf(a blackboard.Artefact) Meta {
 		ID: a.ID, LogicalID: a.LogicalID, Version: a.Version, StructuralType: a.StructuralType, Type: a.Type,
 		PayloadSize: len(a.Payload), PayloadSHA256: hex.EncodeToString(sum[:]), SourceArtefacts: a.SourceArtefacts,
 		ProducedByRole: a.ProducedByRole, ProducedByAgent: a.ProducedByAgent, ClaimID: a.ClaimID, WorkflowID: a.WorkflowID,
-		Summary: a.Summary, Metadata: a.Metadata, CreatedAt: a.CreatedAt.UTC(), Commit: a.CommitHash(),
+		Summary: a.Summary, Metadata: a.Metadata, CreatedAt: a.CreatedAt.UTC(), Commit: a.CommitHash(), Altered: a.Altered,
 	}
 	if m.SourceArtefacts == nil {
 		m.SourceArtefacts = []string{}

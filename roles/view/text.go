@@ -44,14 +44,39 @@ func Named(a blackboard.Artefact) string { return WithID(Title(a), a.ID) }
 
 // Gist is an artefact in one line: the reason of a Failure, the text of a Question,
 // else its summary, else the beginning of its payload. Behind it stands that memory ran out.
-func Gist(a *blackboard.Artefact) string { return withKill(a, words.Quote(says(a))) }
+func Gist(a *blackboard.Artefact) string { return marked(a, withKill(a, words.Quote(says(a)))) }
+
+// AlteredMark stands before the text of an artefact that is not what the ledger recorded.
+const AlteredMark = "ALTERED, not as recorded"
+
+// marked puts the mark of an altered artefact before a text about it.
+func marked(a *blackboard.Artefact, text string) string {
+	if a == nil || !a.Altered {
+		return text
+	}
+	return AlteredMark + words.Because(text)
+}
+
+// Whole is a text of several lines, below the mark of an artefact that is altered.
+func Whole(a *blackboard.Artefact, text string) string {
+	if !a.Altered {
+		return text
+	}
+	return AlteredMark + ":\n" + text
+}
 
 // longestReason is the length, in characters, of a reason that has a line of its own. A cub's
 // reasons are shorter.
 const longestReason = 600
 
 // Reason is Gist for the end of a goal: with its cause, and with commands that it names.
-func Reason(a *blackboard.Artefact) string { return withKill(a, words.Line(says(a), longestReason)) }
+func Reason(a *blackboard.Artefact) string {
+	text := withKill(a, words.Line(says(a), longestReason))
+	if a != nil && a.Altered {
+		return AlteredMark + ": " + text
+	}
+	return text
+}
 
 // withKill adds to a text that the kernel killed a process for memory in the run that made
 // the artefact.
@@ -121,7 +146,7 @@ func GistOf(o *blackboard.Outline) string {
 	if said = strings.TrimSpace(said); o.Commit != "" && o.Type != blackboard.TypeCodeCommit && said != o.Commit {
 		said = "commit " + role.Clean(words.Commit(o.Commit)) + words.Because(said)
 	}
-	return withKill(&a, said)
+	return marked(&a, withKill(&a, said))
 }
 
 // Maker is the producer of an artefact: the agent or person, else the role.

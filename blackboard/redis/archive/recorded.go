@@ -2,13 +2,11 @@ package archive
 
 import (
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 	"unsafe"
 
 	"sett/blackboard"
@@ -141,21 +139,4 @@ func notInLedger(id string) error {
 
 func onlyInLedger(kind, id string) error {
 	return fmt.Errorf("%s %s is in the ledger and nowhere else: %w", kind, id, blackboard.ErrCorrupt)
-}
-
-// Recorded compares an artefact that was read with the entry that stored it. The error is an ErrCorrupt; nil: it is as it was,
-// or there is no such entry at its time, as after the clock was set back.
-func Recorded(ctx context.Context, b Board, a blackboard.Artefact) error {
-	c := b.Conn()
-	entries, err := c.Entries(ctx, blackboard.PositionAt(a.CreatedAt.Add(-time.Millisecond)), blackboard.PositionAt(a.CreatedAt.Add(time.Second)), 1000)
-	if err != nil {
-		return fmt.Errorf("compare artefact %s with the ledger: %w", a.ID, err)
-	}
-	for _, e := range entries {
-		if stores(e.FieldValues) == a.ID {
-			s := sealIn(entryTime{held: true}.after(e.ID), e.FieldValues)
-			return s.differs(a.ID, sealOf(artefactFields(a)), false)
-		}
-	}
-	return nil
 }

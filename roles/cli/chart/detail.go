@@ -16,7 +16,7 @@ import (
 func Goal(t *term.Terminal, v view.GoalDetail) error {
 	w := v.Workflow
 	t.Printf("%s %s  %s\n", t.Paint("goal", term.Bold), w.ID, t.Paint(view.GoalStatus(w), term.Of(view.WorkflowTone(w.Status))))
-	t.Printf("%s\n", words.Indent(view.Excerpt(blackboard.Artefact{Payload: v.Text}), "  "))
+	t.Printf("%s\n", words.Indent(view.Excerpt(blackboard.Artefact{Payload: v.Text, Altered: v.Altered}), "  "))
 	times := fmt.Sprintf("posted %s%s", t.Clock(w.CreatedAt), withPrefix(" by ", role.Clean(w.By)))
 	if w.Status.Ended() {
 		times += fmt.Sprintf(", ended %s, took %s", t.Clock(w.EndedAt), words.Span(w.EndedAt.Sub(w.CreatedAt)))

@@ -133,7 +133,7 @@ func (t *treeText) node(n *lineage.GraphNode, room int) {
 
 func nodeStyle(n *lineage.GraphNode) term.Style {
 	switch {
-	case n.Unreadable != "", n.StructuralType == blackboard.Failure && n.Status != lineage.StateRetried:
+	case n.Unreadable != "", n.Altered, n.StructuralType == blackboard.Failure && n.Status != lineage.StateRetried:
 		return term.Bad
 	case n.StructuralType == blackboard.Terminal, n.Verdict == blackboard.Approve:
 		return term.Good

@@ -12,7 +12,6 @@ import (
 	"sett/blackboard/redis/archive"
 	"sett/roles/cli/instance"
 	"sett/roles/cli/term"
-	"sett/roles/role"
 	"sett/roles/role/words"
 )
 
@@ -40,7 +39,12 @@ func Recorded(ctx context.Context, b *instance.Board, a blackboard.Artefact) err
 	if !errors.Is(err, blackboard.ErrCorrupt) {
 		return nil
 	}
-	return role.Fail(role.Failed, err, "it was changed on the blackboard, not by Sett; sett ledger export names all such records")
+	return changedByHand(err)
+}
+
+// altered compares artefacts with the ledger, with an error for each that is not as it was.
+func altered(ctx context.Context, b *instance.Board, all []*blackboard.Outline) ([]error, error) {
+	return archive.Altered(ctx, b.Archive, all)
 }
 
 // Malformed says whether the error of an import is a fault of its source.

@@ -107,6 +107,8 @@ func (n *GraphNode) label() []string {
 // State is the state of an artefact, in words for people.
 func (n *GraphNode) State() string {
 	switch {
+	case n.Altered:
+		return "ALTERED"
 	case n.Verdict == blackboard.Approve:
 		return "approves"
 	case n.Verdict == blackboard.Feedback:

@@ -76,10 +76,13 @@ func (r *Report) artefacts(h *lineage.History) {
 		a := Artefact{Brief: view.BriefOf(o), SHA256: sums[o.ID], Excerpt: excerpt(o), Gate: h.Gates[o.ID]}
 		a.CreatedAt = a.CreatedAt.UTC()
 		r.Artefacts = append(r.Artefacts, a)
+		if o.Altered {
+			r.Lacks = append(r.Lacks, fmt.Sprintf("artefact %s as it was: it is %s", o.ID, view.AlteredMark))
+		}
 		if o.ID != r.Goal.ID {
 			continue
 		}
-		if r.Goal.Text = role.CleanText(o.Payload); o.Payload == "" {
+		if r.Goal.Text = view.Whole(&o.Artefact, role.CleanText(o.Payload)); o.Payload == "" {
 			r.Goal.Text = a.Excerpt
 		}
 		var meta struct{ Base, Branch string }
