@@ -10,10 +10,18 @@ import (
 
 // requestOf is the rights that an up takes from sett.yml.
 func requestOf(f *facts, o Options) instance.Request {
-	needs := slices.DeleteFunc(slices.Clone(f.rights), func(r config.Right) bool {
-		return o.overrules(r.Key) || f.desired.Runtime == config.RuntimeProcess && ofContainers(r.Key)
-	})
-	return instance.Request{Rights: f.rights, Needs: needs, File: f.file}
+	processes := f.desired.Runtime == config.RuntimeProcess
+	r := instance.Request{Rights: f.rights, Beyond: f.beyond, File: f.file}
+	for _, right := range slices.Concat(f.rights, f.beyond) {
+		switch {
+		case processes && ofContainers(right.Key):
+		case !o.overrules(right.Key):
+			r.Needs = append(r.Needs, right)
+		case processes && right.OfPrograms():
+			r.Said = append(r.Said, right) // the next up goes on with this runtime without the flag
+		}
+	}
+	return r
 }
 
 // overrules says whether a flag takes the place of a key of sett.yml: it is a person's

@@ -25,6 +25,29 @@ func NoteFirst(ctx context.Context, l *Locator, in *Instance) {
 	}
 }
 
+// The answers of firstIs.
+const (
+	firstUnknown = iota // none is noted, or git cannot say
+	firstThere
+	firstGone
+)
+
+// firstIs says whether the repository in an instance's workspace has the first commit of the one that the instance was
+// made for. A clone has it too, and a branch without history does not lose it.
+func firstIs(ctx context.Context, l *Locator, in *Instance) int {
+	if in.First == "" || !Exists(filepath.Join(in.Workspace, ".git")) {
+		return firstUnknown
+	}
+	g := Repository(l, in)
+	if _, err := g.Run(ctx, "cat-file", "-e", in.First+"^{commit}"); err == nil {
+		return firstThere
+	}
+	if _, err := g.Run(ctx, "rev-parse", "--git-dir"); err != nil {
+		return firstUnknown
+	}
+	return firstGone
+}
+
 // recognise looks whether the repository of a workspace without an instance has had one at
 // another place. One whose workspace is gone was moved: the error says how to take it along. Of a
 // clone the user is told that its instance is a new one.
