@@ -111,7 +111,12 @@ func TestWallsAreAskedForAsBefore(t *testing.T) {
 // older makes of an instance and its record those of a sett that did not know ids.
 func older(t *testing.T, e role.Env, dir string) {
 	t.Helper()
-	for _, err := range []error{os.RemoveAll(filepath.Join(filepath.Dir(dir), ".agreed")), os.Remove(filepath.Join(e.Args[1], ".git", "sett-id"))} {
+	in, err := instance.LoadInstance(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.ID = ""
+	for _, err := range []error{in.Save(), os.RemoveAll(filepath.Join(filepath.Dir(dir), ".agreed")), os.Remove(filepath.Join(e.Args[1], ".git", "sett-id"))} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,4 +141,48 @@ func TestRightsOfAnOlderInstance(t *testing.T) {
 	older(t, e, dir)
 	begin(t, e, "another", fmt.Sprintf(walledClan, ""))
 	refused(t, e, "\nruntime: ", "try", "one", "--goal", "x")
+}
+
+// An instance does not go on with another repository at its path without a word, nor do the rights.
+func TestAnotherRepositoryAtThePath(t *testing.T) {
+	if testing.Short() {
+		t.Skip(later)
+	}
+	t.Parallel()
+	const another = "has another repository now than the one that instance clan was made for"
+	e, _ := remembered(t)
+	gitIn(t, e.Args[1], "", "checkout", "-q", "--orphan", "anew") // the same one, rewritten
+	commitAll(t, e, "anew")
+	gitIn(t, e.Args[1], "", "branch", "-D", "main")
+	gitIn(t, e.Args[1], "", "reflog", "expire", "--expire=now", "--all")
+	gitIn(t, e.Args[1], "", "gc", "-q", "--prune=now")
+	fine(t, e, "up")
+
+	copied := filepath.Join(e.Getenv("HOME"), "copy") // a clone begins with the same commit, and may be anybody's
+	gitIn(t, e.Args[1], "", "clone", "-q", ".", copied)
+	if err := os.RemoveAll(e.Args[1]); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(copied, e.Args[1]); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, e, "\nruntime: ", "up")
+	refused(t, e, "\nruntime: ", "try", "one", "--goal", "x")
+	fine(t, e, "up", "--yes")
+	fine(t, e, "up")
+
+	begin(t, e, "another", fmt.Sprintf(walledClan, ""))
+	refused(t, e, another, "up")
+	refused(t, e, "\nruntime: ", "try", "one", "--goal", "x")
+	fine(t, e, "down")
+	refused(t, e, another, "up")
+	if said := fine(t, e, "up", "--yes"); !strings.Contains(said, another) {
+		t.Errorf("agreed to, and not told: %s", said)
+	}
+	fine(t, e, "up")
+
+	begin(t, e, "a third one", fmt.Sprintf(walledClan, ""))
+	fine(t, e, "down", "--purge", "--yes")
+	fine(t, e, "up", "--runtime", "process")
+	fine(t, e, "up")
 }
