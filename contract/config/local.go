@@ -85,3 +85,9 @@ func Covers(agreed []Right, r Right) bool {
 	}
 	return slices.Contains(agreed, r)
 }
+
+// CoversPrograms says whether agreed rights have that of any program without containers.
+func CoversPrograms(agreed []Right) bool { return slices.Contains(agreed, anyPlace) }
+
+// OfPrograms says whether a right is one of programs without containers.
+func (r Right) OfPrograms() bool { return r.Key == "runtime" || r.Key == "local.write" }

@@ -278,6 +278,7 @@ func (s *stage) failing() string {
 // tried: one agent is tried.
 func (s *stage) tried(all shots) {
 	s.write("sett.yml", goldenClan+"  fails: {command: [sh, -c, 'echo there is no badger in this sett, and there was none in the one before >&2; exit 3']}\n")
+	s.agree()
 	for _, at := range screens {
 		all.add(s.t, "try", at, s.shot(at, nil, nil, "try", "lint", "--goal", "hello"))
 		all.add(s.t, "try-fails", at, s.shot(at, nil, nil, "try", "fails", "--goal", "hello"))

@@ -125,6 +125,7 @@ func TestGolden(t *testing.T) {
 	ids := s.tell()
 	s.logged()
 	s.write("sett.yml", goldenClan) // which commands of the workspace read
+	s.agree()
 	s.golden(ids, goldenCommands)
 }
 

@@ -26,6 +26,13 @@ func agree(t *testing.T, e role.Env) {
 	}
 }
 
+// agree remembers the rights of the stage's sett.yml.
+func (s *stage) agree() {
+	s.t.Helper()
+	_, _, err := s.run("try", "lint", "--yes", "--goal", "x")
+	s.Must(err)
+}
+
 // asked is a sett up on a terminal that asks for rights.
 type asked struct {
 	*testing.T

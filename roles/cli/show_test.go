@@ -520,7 +520,7 @@ agents:
   writer: {command: [sh, -c, 'grep -c "not like this" >&2; echo "{\"artefact_type\":\"Draft\",\"artefact_payload\":\"\"}"']}
   lint: {command: ["true"], bids: {Draft: review}}
 `)
-	stdout, stderr, err := s.run("try", "writer", "--artefact", words.Short(first))
+	stdout, stderr, err := s.run("try", "writer", "--yes", "--artefact", words.Short(first))
 	s.Must(err)
 	has(t, stdout, "target   Draft "+words.Short(first), "bid      exclusive: a rework is granted without bidding", "2 artefacts of context", "result   Draft, 0 bytes")
 	has(t, stderr, "writer | 1")
@@ -568,7 +568,7 @@ agents:
 		{[]string{"--artefact", goal}, base + " on main"},
 		{[]string{"--goal", "x"}, later + " on main"},
 	} {
-		stdout, _, err := s.run(append([]string{"try", "lint", "--as", "claim", "-o", "json"}, tc.on...)...)
+		stdout, _, err := s.run(append([]string{"try", "lint", "--yes", "--as", "claim", "-o", "json"}, tc.on...)...)
 		s.Must(err)
 		has(t, stdout, `"payload": "`+tc.want+`"`)
 	}

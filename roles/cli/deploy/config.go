@@ -27,6 +27,11 @@ func (u *upRun) readConfig() (f *facts, err error) {
 	if f.rights, err = instance.Rights(at, c, said, f.file); err != nil {
 		return nil, err
 	}
+	used, err := instance.Rights(at, c, c.Runtime, f.file)
+	if err != nil {
+		return nil, err
+	}
+	f.beyond = instance.Without(used, f.rights)
 	if fault := c.ObserveBy(at.Lookup); fault != "" {
 		f.settings = append(f.settings, "warning: "+fault)
 	}

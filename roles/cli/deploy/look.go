@@ -25,6 +25,7 @@ type facts struct {
 	sett      string           // the version of this program
 	landlock  int              // the kernel's version of Landlock, where tools have walls; 0: none
 	boardSaid bool             // sett.yml says whether the blackboard is sett's own, or names an image of Redis
+	beyond    []config.Right   // that the runtime adds, which sett.yml does not name
 	asBefore  bool             // neither sett.yml nor a flag names the runtime
 	rights    []config.Right   // of sett.yml, whatever the flags say
 	doubts    []config.Warning // about sett.yml
@@ -39,6 +40,7 @@ type facts struct {
 	beside     []string       // parts that run in the other runtime, where the instance has none
 	unseen     error          // the units of the former runtime cannot be listed
 	before     *config.Config // the configuration of the running instance
+	last       *config.Config // that with which the instance was last started; nil: there is none that can be read
 	address    string         // where sett's own blackboard was and can stay; empty: nowhere
 	settings   []string       // notices about what flags, variables and sett.yml say, or do not say
 	notices    []string       // about programs that cannot be run
@@ -150,6 +152,7 @@ func (u *upRun) look(ctx, images context.Context) error {
 // lookAtUnits lists the units, in the runtime where the instance was until now.
 func (u *upRun) lookAtUnits(ctx context.Context) (err error) {
 	f := u.facts
+	f.last, _ = u.in.Config()
 	if u.in.Runtime == "" {
 		u.in.Runtime = f.desired.Runtime
 	}

@@ -42,3 +42,14 @@ func TestRequestOf(t *testing.T) {
 		}
 	}
 }
+
+// A flag that says the runtime agrees to its rights, which the next up needs without it.
+func TestRequestOfSaidRuntime(t *testing.T) {
+	f := &facts{desired: &config.Config{Runtime: config.RuntimeProcess}, rights: []config.Right{{Key: "notify"}}, beyond: []config.Right{{Key: "local.write"}, {Key: "runtime"}}}
+	if r := requestOf(f, Options{Runtime: config.RuntimeProcess}); len(r.Needs) != 1 || len(r.Said) != 2 || len(r.Rights) != 1 {
+		t.Errorf("by a flag: %+v", r)
+	}
+	if r := requestOf(f, Options{}); len(r.Needs) != 3 || len(r.Said) != 0 || len(r.Rights) != 1 || len(r.Beyond) != 2 {
+		t.Errorf("as before: %+v", r)
+	}
+}

@@ -109,6 +109,9 @@ func (u *upRun) dry(ctx context.Context) (*Plan, error) {
 		return nil, u.inTime(limited, err)
 	}
 	u.plan.Rights = grown
+	if in := instance.Replaced(ctx, u.at, u.facts.root); in != nil {
+		u.plan.note(nil, "%s; --yes goes on with it", replacedBy(u, in))
+	}
 	noteConversion(limited, u)
 	for _, doubt := range u.facts.doubts {
 		if doubt.Gate == "" { // the blackboard may know those better
@@ -125,6 +128,9 @@ func (u *upRun) run(ctx context.Context) error {
 		return err
 	}
 	if err := u.read(); err != nil {
+		return err
+	}
+	if err := staysWithRepository(ctx, u); err != nil {
 		return err
 	}
 	if err := u.options.Consent.Settle(u.at, requestOf(u.facts, u.options)); err != nil {

@@ -75,14 +75,15 @@ func WritablePlaces(at *instance.Locator, l *config.Local, root string) ([]strin
 
 // noteLocal says how far programs of local mode are kept from files.
 func (p *Plan) noteLocal(f *facts) {
+	told := p.state.Told && (f.last == nil || (f.last.Local == nil) == (f.desired.Local == nil)) // that there are walls, or that there are none
 	switch {
 	case f.desired.Runtime != config.RuntimeProcess:
-	case f.desired.Local == nil && !p.state.Told:
+	case f.desired.Local == nil && !told:
 		p.note(&p.atEnd, "local mode isolates nothing: agents run as you, with your files and your network, and nothing keeps a tool from your repository or from a read-only tree; local: {write: []} in sett.yml does, on Linux")
 	case f.desired.Local == nil:
 	case len(confine.Gaps(f.landlock)) > 0:
 		p.note(&p.atEnd, "warning: %s", confine.Say(f.landlock))
-	case !p.state.Told:
+	case !told:
 		p.note(&p.atEnd, "local mode: agents run as you, read your files and use your network; %s", confine.Say(f.landlock))
 	}
 }

@@ -1,6 +1,7 @@
 package instance
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -21,13 +22,16 @@ const agreedFolder = ".agreed"
 // not in the repository, which could change it, and no container has it. Rights stay in
 // it when sett.yml drops them: taken up again they are not asked for again.
 type Agreed struct {
-	Repository string         `json:"repository"` // its root
-	Rights     []config.Right `json:"rights"`     // sorted, each once
+	Repository string         `json:"repository"`   // its root
+	ID         string         `json:"id,omitempty"` // of its git directory; empty: an older sett wrote the record, or there is no git
+	Rights     []config.Right `json:"rights"`       // sorted, each once
 
 	// Images are the ids that names of images stood for at their first use, where Sett chose the name.
 	Images map[string]string `json:"images,omitempty"`
 
-	path string // empty: there is none that counts
+	path    string         // empty: there is none that counts
+	older   []config.Right // that an older sett used without a record
+	foreign bool           // there is a record of another repository at this path
 }
 
 // AgreedFor reads the record of the repository of a configuration. Without one, or with
@@ -42,7 +46,35 @@ func AgreedFor(l *Locator, file string) (*Agreed, error) {
 	if err == nil && leadsInto(a.path, workspace) {
 		a.Rights, a.Images, a.path = nil, nil, ""
 	}
+	if err == nil && a.ID == "" && !a.foreign {
+		a.older, err = usedRights(l, a.Repository)
+	}
 	return a, err
+}
+
+// usedRights are the rights of programs that instances of a repository run with. An older sett did not remember those
+// that were agreed to by --runtime process.
+func usedRights(l *Locator, repository string) (used []config.Right, err error) {
+	all, err := l.All()
+	if err != nil {
+		return nil, err
+	}
+	for _, in := range all {
+		if in.Runtime != config.RuntimeProcess || repositoryOf(in.Workspace, in.ConfigFile) != repository || firstIs(context.Background(), l, in) == firstGone {
+			continue
+		}
+		c, err := in.Config()
+		if err != nil {
+			continue // of nobody knows what: it is asked for
+		}
+		folder, err := filepath.Rel(repository, filepath.Dir(in.ConfigFile))
+		if err != nil {
+			continue
+		}
+		c.Runtime = config.RuntimeProcess
+		used = append(used, slices.DeleteFunc(c.Rights(filepath.ToSlash(folder)), func(r config.Right) bool { return !r.OfPrograms() })...)
+	}
+	return used, nil
 }
 
 // leadsInto says whether a path that need not exist is in a folder or below, once its
@@ -65,7 +97,10 @@ func agreedIn(l *Locator, repository string) (*Agreed, error) {
 	path := filepath.Join(root, agreedFolder, hex.EncodeToString(sum[:])+".json")
 	a := &Agreed{path: path}
 	if err := ReadFile(path, a); err != nil || a.Repository != repository {
-		a.Rights, a.Images = nil, nil
+		a.Rights, a.Images, a.ID = nil, nil, ""
+	}
+	if a.ID != "" && a.ID != identityOf(repository) {
+		a.Rights, a.Images, a.ID, a.foreign = nil, nil, "", true
 	}
 	a.Repository = repository
 	return a, nil
@@ -75,19 +110,34 @@ func agreedIn(l *Locator, repository string) (*Agreed, error) {
 func (a *Agreed) Growth(rights []config.Right) []config.Right {
 	grown := []config.Right{}
 	for _, r := range rights {
-		if !config.Covers(a.Rights, r) {
+		if !covers(slices.Concat(a.Rights, a.older), r) {
 			grown = append(grown, r)
 		}
 	}
 	return grown
 }
 
-// Add adds rights to the record and writes it, as a whole or not at all.
+// covers says whether agreed rights have a right.
+func covers(agreed []config.Right, r config.Right) bool {
+	return config.Covers(agreed, r) || r == tryRight && config.CoversPrograms(agreed)
+}
+
+// unbound says whether the record has rights that are not bound to the repository's id yet.
+func (a *Agreed) unbound() bool {
+	return a.ID == "" && len(a.Rights)+len(a.older) > 0 && identityPath(a.Repository) != ""
+}
+
+// Add adds rights to the record, binds it to the repository, and writes it, as a whole or not at all.
 func (a *Agreed) Add(rights []config.Right) error {
 	if a.path == "" {
 		return nil // the next command asks again
 	}
-	all := slices.Concat(a.Rights, rights)
+	id, err := identify(a.Repository)
+	if err != nil {
+		return err
+	}
+	a.ID = id
+	all := slices.Concat(a.Rights, a.older, rights)
 	slices.SortFunc(all, config.CompareRights)
 	a.Rights = slices.Compact(all)
 	return a.write()

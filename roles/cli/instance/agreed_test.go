@@ -176,3 +176,64 @@ func TestForgetAgreed(t *testing.T) {
 	}
 	forget("two", 0) // nothing to forget is no error
 }
+
+// Agreed rights are those of one git directory: not of another at its path, with or without an id.
+func TestAgreedRightsOfAnotherRepository(t *testing.T) {
+	l, file := located(t, t.TempDir())
+	dir := filepath.Join(filepath.Dir(file), ".git")
+	anew := func() {
+		t.Helper()
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := agreedFor(t, l, file).Add(rightsNamed("a")); err != nil {
+		t.Fatal(err)
+	}
+	id := identityOf(filepath.Dir(file))
+	if again, err := identify(filepath.Dir(file)); id == "" || again != id || err != nil {
+		t.Errorf("the id was %q and is %q, %v", id, again, err)
+	}
+	anew()
+	if a := agreedFor(t, l, file); !a.foreign || len(a.Growth(rightsNamed("a"))) != 1 {
+		t.Errorf("without an id: %+v", a)
+	}
+	if err := agreedFor(t, l, file).AddImage("git:1", "x"); err != nil { // it binds nothing
+		t.Fatal(err)
+	}
+	if a := agreedFor(t, l, file); a.ID != "" || len(a.Growth(rightsNamed("a"))) != 1 {
+		t.Errorf("after an image: %+v", a)
+	}
+	if err := agreedFor(t, l, file).Add(rightsNamed("b")); err != nil {
+		t.Fatal(err)
+	}
+	if a := agreedFor(t, l, file); a.foreign || identityOf(a.Repository) == id || !slices.Equal(a.Growth(rightsNamed("a", "b")), rightsNamed("a")) {
+		t.Errorf("with an id of its own: %+v", a)
+	}
+}
+
+// A record of an older sett counts, and is bound to the repository by the next command that needs rights.
+func TestAgreedRightsGetAnID(t *testing.T) {
+	l, file := located(t, t.TempDir())
+	a := agreedFor(t, l, file)
+	a.Rights = rightsNamed("a")
+	if err := os.MkdirAll(filepath.Dir(a.path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.write(); err != nil {
+		t.Fatal(err)
+	}
+	r := Request{Needs: rightsNamed("a"), File: file}
+	if grown, err := (Consent{}).Growth(l, r); len(grown) != 0 || err != nil || identityOf(a.Repository) != "" {
+		t.Errorf("a look: %v, %v", grown, err)
+	}
+	if err := (Consent{}).Settle(l, r); err != nil {
+		t.Error(err)
+	}
+	if a = agreedFor(t, l, file); a.ID == "" || a.ID != identityOf(a.Repository) || !slices.Equal(a.Rights, rightsNamed("a")) {
+		t.Errorf("%+v", a)
+	}
+}

@@ -20,6 +20,8 @@ type Consent struct {
 // Request is the rights that a command needs before it does anything.
 type Request struct {
 	Rights []config.Right // of sett.yml: the digest covers them
+	Beyond []config.Right // of sett.yml in the runtime that is used, which it does not name: no digest covers them
+	Said   []config.Right // to which a flag agrees, such as --runtime process: they are remembered
 	Needs  []config.Right // of the command, but for those that flags gave
 	File   string         // the path of sett.yml
 }
@@ -47,17 +49,6 @@ func (c Consent) Growth(l *Locator, r Request) ([]config.Right, error) {
 // that grew, if no flag agrees. A tool cannot agree by a flag: that is a person's word.
 func (c Consent) Settle(l *Locator, r Request) error {
 	grown, err := c.Growth(l, r)
-	if err != nil || len(grown) == 0 {
-		return err
-	}
-	above, inTool := role.InTool(l.Env)
-	if inTool || !c.Yes && c.Trust == "" {
-		err = c.ask(l, r, grown, above)
-	} else {
-		for _, right := range grown {
-			l.Sayf("sett: note: agreed: %s\n", shown(right))
-		}
-	}
 	if err != nil {
 		return err
 	}
@@ -65,11 +56,49 @@ func (c Consent) Settle(l *Locator, r Request) error {
 	if err != nil {
 		return err
 	}
-	return added(agreed.Add(grown))
+	above, inTool := role.InTool(l.Env)
+	switch {
+	case len(grown) == 0:
+	case inTool, !c.Yes && (c.Trust == "" || r.goesBeyond(grown)):
+		if agreed.foreign {
+			l.Sayf("sett: note: another repository was in %s before, or another clone: what was agreed to for that does not count for this one\n", role.Clean(l.Tilde(agreed.Repository)))
+		}
+		if err := c.ask(l, r, grown, above); err != nil {
+			return err
+		}
+		if agreed, err = AgreedFor(l, r.File); err != nil { // as it is after the time of a question
+			return err
+		}
+	default:
+		for _, right := range grown {
+			l.Sayf("sett: note: agreed: %s\n", shown(right))
+		}
+	}
+	if !inTool {
+		grown = append(grown, agreed.Growth(r.Said)...)
+	}
+	if len(grown) == 0 && !agreed.unbound() {
+		return nil
+	}
+	err = agreed.Add(grown)
+	if len(grown) == 0 && errors.Is(err, errNoIdentity) {
+		return nil // all is as it was
+	}
+	return added(l, err)
 }
 
-// added is the error of rights that could not be remembered.
-func added(err error) error {
+// goesBeyond says whether rights that grew are in no digest.
+func (r Request) goesBeyond(grown []config.Right) bool {
+	return slices.ContainsFunc(grown, func(g config.Right) bool { return slices.Contains(r.Beyond, g) })
+}
+
+// added is the error of rights that could not be remembered. Those of a git directory that cannot be written are not
+// remembered: nothing would tell it from another at its path.
+func added(l *Locator, err error) error {
+	if errors.Is(err, errNoIdentity) {
+		l.Sayf("sett: note: the agreed rights are not remembered: %s\n", role.Clean(err.Error()))
+		return nil
+	}
 	return role.Fail(role.Environment, err, "instances are kept below XDG_STATE_HOME, which has to be writable")
 }
 
@@ -96,7 +125,7 @@ func (c Consent) ask(l *Locator, r Request, grown []config.Right, tool string) e
 		for _, right := range grown {
 			lines = append(lines, shown(right))
 		}
-		hint := "--yes agrees, or --trust " + config.RightsDigest(r.Rights)
+		hint := r.flags(grown, " agrees")
 		if tool != "" {
 			hint = "this runs inside an agent's tool (" + role.Clean(tool) + "): type the command in a terminal of your own"
 		}
@@ -106,11 +135,19 @@ func (c Consent) ask(l *Locator, r Request, grown []config.Right, tool string) e
 	for _, right := range grown {
 		_, _ = fmt.Fprintf(l.Prompt, "  %s\n", shown(right))
 	}
-	ok, err := l.Confirm("Agree, for this repository?", "--yes, or --trust "+config.RightsDigest(r.Rights))
+	ok, err := l.Confirm("Agree, for this repository?", r.flags(grown, ""))
 	if err == nil && !ok {
 		err = role.Fail(role.Failed, fmt.Errorf("%s: %w", file, errRefused), "")
 	}
 	return err
+}
+
+// flags are those that agree to rights that grew.
+func (r Request) flags(grown []config.Right, verb string) string {
+	if r.goesBeyond(grown) {
+		return "--yes" + verb
+	}
+	return "--yes" + verb + ", or --trust " + config.RightsDigest(r.Rights)
 }
 
 // shown is a right on a line for people.
@@ -120,8 +157,8 @@ func shown(r config.Right) string { return role.Clean(r.Key + ": " + r.Text) }
 var tryRight = config.Right{Key: "try", Text: "runs programs of sett.yml on this machine, without containers"}
 
 // TryRequest is the rights that a sett try of an agent needs: the agent's program is one
-// of this machine, and gets the agent's variables. The runtime is that of sett.yml, else
-// empty.
+// of this machine, and gets the agent's variables. The runtime is that which sett.yml itself
+// names, else empty; that of the configuration may be the one of before.
 //
 // In a container it needs the variables, and the files of the agent's build.
 func TryRequest(l *Locator, c *config.Config, runtime, file, agent string, inContainer bool) (Request, error) {
@@ -129,12 +166,16 @@ func TryRequest(l *Locator, c *config.Config, runtime, file, agent string, inCon
 	if err != nil {
 		return Request{}, err
 	}
-	r := Request{Rights: rights, File: file}
+	used, err := Rights(l, c, c.Runtime, file)
+	if err != nil {
+		return Request{}, err
+	}
+	r := Request{Rights: rights, Beyond: Without(used, rights), File: file}
 	programs, asked := []config.Right{tryRight}, "models. " // is no key
 	if a, ok := c.Agent(agent); ok && a.LLM != nil {
 		asked = "models." + a.LLM.Model + "."
 	}
-	for _, right := range rights {
+	for _, right := range slices.Concat(r.Rights, r.Beyond) {
 		switch right.Key {
 		case "runtime":
 			programs[0] = right
@@ -151,38 +192,19 @@ func TryRequest(l *Locator, c *config.Config, runtime, file, agent string, inCon
 			r.Needs = append(r.Needs, right)
 		}
 	}
-	if inContainer {
-		return r, nil
-	}
-	runs, err := runsPrograms(l, file)
-	if !runs {
+	if !inContainer {
 		r.Needs = append(r.Needs, programs...)
 	}
-	return r, err
-}
-
-// runsPrograms says whether a person had programs of the configuration's repository run
-// on this machine already: an instance of it is made of processes.
-func runsPrograms(l *Locator, file string) (bool, error) {
-	workspace, err := l.Workspace()
-	if err != nil {
-		return false, err
-	}
-	repository := repositoryOf(workspace, file)
-	all, err := l.All()
-	return slices.ContainsFunc(all, func(in *Instance) bool {
-		return in.Runtime == config.RuntimeProcess && repositoryOf(in.Workspace, in.ConfigFile) == repository
-	}), err
+	return r, nil
 }
 
 // AgreeToOwn remembers that all rights of a sett.yml are agreed to that sett itself wrote.
 func AgreeToOwn(l *Locator) error {
-	said := ""
-	c, file, err := l.Config(config.NoteRuntime(&said))
+	c, file, err := l.Config()
 	if err != nil {
 		return err
 	}
-	rights, err := Rights(l, c, said, file)
+	rights, err := Rights(l, c, c.Runtime, file)
 	if err != nil {
 		return err
 	}
@@ -190,5 +212,5 @@ func AgreeToOwn(l *Locator) error {
 	if err != nil {
 		return err
 	}
-	return added(agreed.Add(append(rights, tryRight)))
+	return added(l, agreed.Add(append(rights, tryRight)))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,16 +14,53 @@ import (
 	"sett/runtime/repofile"
 )
 
-// NoteFirst notes the first commit of the instance's repository, by which it is recognised
-// after it was moved.
+// NoteFirst notes the id and the first commit of the instance's repository, by which it is
+// recognised after it was moved, or another one came to its place.
 func NoteFirst(ctx context.Context, l *Locator, in *Instance) {
-	if in.First != "" {
+	in.ID = identityOf(in.Workspace)
+	if in.First != "" && firstIs(ctx, l, in) != firstGone { // else its history was rewritten, or it is another one by agreement
 		return
 	}
+	in.First = ""
 	out, err := Repository(l, in).Run(ctx, "rev-list", "--max-parents=0", "--first-parent", "HEAD", "--")
 	if err == nil { // else there is no commit yet
 		in.First = strings.TrimSpace(out)
 	}
+}
+
+// The answers of firstIs.
+const (
+	firstUnknown = iota // none is noted, or git cannot say
+	firstThere
+	firstGone
+)
+
+// firstIs says whether the repository in an instance's workspace has the first commit of the one that the instance was
+// made for. A clone has it too, and a branch without history does not lose it.
+func firstIs(ctx context.Context, l *Locator, in *Instance) int {
+	if in.First == "" || !Exists(filepath.Join(in.Workspace, ".git")) {
+		return firstUnknown
+	}
+	g := Repository(l, in)
+	if _, err := g.Run(ctx, "cat-file", "-e", in.First+"^{commit}"); err == nil {
+		return firstThere
+	}
+	if _, err := g.Run(ctx, "rev-parse", "--git-dir"); err != nil {
+		return firstUnknown
+	}
+	return firstGone
+}
+
+// Replaced returns the instance that an up would go on with, if the workspace now has another repository than the one
+// that the instance was made for; else nil. The id of the git directory tells that its history was rewritten.
+func Replaced(ctx context.Context, l *Locator, root string) *Instance {
+	quiet := *l.Terminal
+	quiet.Stderr = io.Discard
+	in, err := l.With(&quiet, l.Flags).Find()
+	if err != nil || in.Workspace != root || in.ID != "" && in.ID == identityOf(root) || firstIs(ctx, l, in) != firstGone {
+		return nil
+	}
+	return in
 }
 
 // recognise looks whether the repository of a workspace without an instance has had one at

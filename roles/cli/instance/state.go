@@ -44,6 +44,7 @@ type State struct {
 	// Of the role that prepares the agents' trees:
 	Repository    string `json:"repository,omitempty"`     // HOST:PORT, where agents reach it
 	First         string `json:"first_commit,omitempty"`   // of the user's repository
+	ID            string `json:"repository_id,omitempty"`  // of the user's repository, if agreed rights are bound to it
 	GitDir        string `json:"git_dir,omitempty"`        // of the user's repository, the one that all its working trees share
 	RepositoryKey string `json:"repository_key,omitempty"` // the secret of which their tokens are made
 
