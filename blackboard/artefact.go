@@ -90,7 +90,7 @@ type Artefact struct {
 	CreatedAt       time.Time       `json:"created_at"`
 	Commit          string          `json:"commit,omitempty"` // the whole hash of the git commit that it is, or is about; see CommitHash
 
-	Altered bool `json:"-"` // it is not what the ledger recorded, as far as the reader compared it
+	Altered bool `json:"-"` // it differs from its entry in the ledger, as far as the reader compared it
 }
 
 // NamesCommit says whether the artefact names a commit.

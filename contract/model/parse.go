@@ -85,7 +85,7 @@ func ParseMore(answer string) (more Budget, asked bool, err error) {
 	return more, true, nil
 }
 
-// answered begins an Answer that repeats what another one says.
+// answered begins an Answer that has the words of another one.
 const answered = "as answered: "
 
 // SayAnsweredBy is an Answer that repeats the one with the id.

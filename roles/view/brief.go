@@ -21,7 +21,7 @@ type Brief struct {
 	PayloadSize     int                       `json:"payload_size"` // bytes
 	CreatedAt       time.Time                 `json:"created_at,omitzero"`
 	Commit          string                    `json:"commit,omitempty"`  // that it names
-	Altered         bool                      `json:"altered,omitempty"` // it is not what the ledger recorded
+	Altered         bool                      `json:"altered,omitempty"` // it differs from its entry in the ledger
 
 	Title string `json:"-"` // for people, with its version
 	Maker string `json:"-"` // for people

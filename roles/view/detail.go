@@ -33,7 +33,7 @@ type GoalDetail struct {
 	Kind     string              `json:"kind"` // "goal"
 	Workflow blackboard.Workflow `json:"workflow"`
 	Text     string              `json:"text"`
-	Altered  bool                `json:"altered,omitempty"` // the goal's own record is not what the ledger recorded
+	Altered  bool                `json:"altered,omitempty"` // the goal's own record differs from its entry in the ledger
 	Base     string              `json:"base,omitempty"`    // the commit that it starts from; absent: an older sett posted it
 	Branch   string              `json:"branch,omitempty"`  // that this commit was on; absent: none
 	Claims   []ClaimDetail       `json:"claims"`            // oldest first

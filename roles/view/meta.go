@@ -27,7 +27,7 @@ type Meta struct {
 	Metadata        json.RawMessage           `json:"metadata"`
 	CreatedAt       time.Time                 `json:"created_at"`
 	Commit          string                    `json:"commit,omitempty"`  // that it names
-	Altered         bool                      `json:"altered,omitempty"` // it is not what the ledger recorded
+	Altered         bool                      `json:"altered,omitempty"` // it differs from its entry in the ledger
 }
 
 // MetaOf describes an artefact that was read whole.

@@ -46,7 +46,7 @@ func Named(a blackboard.Artefact) string { return WithID(Title(a), a.ID) }
 // else its summary, else the beginning of its payload. Behind it stands that memory ran out.
 func Gist(a *blackboard.Artefact) string { return marked(a, withKill(a, words.Quote(says(a)))) }
 
-// AlteredMark stands before the text of an artefact that is not what the ledger recorded.
+// AlteredMark stands before the text of an artefact that differs from its entry in the ledger.
 const AlteredMark = "ALTERED, not as recorded"
 
 // marked puts the mark of an altered artefact before a text about it.
