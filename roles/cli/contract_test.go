@@ -57,6 +57,7 @@ func TestNothingThere(t *testing.T) {
 // leaves nothing on stdout that a program could take for data.
 func TestExitCodes(t *testing.T) {
 	s := newStage(t)
+	s.agree()
 	const nobody = "7ZZZZZZZ"
 	reading := []string{"goals", "hoard", "show @last", "unearth @last", "watch", "logs", "list"}
 	cases := map[string]role.Code{

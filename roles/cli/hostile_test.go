@@ -105,6 +105,7 @@ func TestHostile(t *testing.T) {
 	ids := s.hostile()
 	s.logged()
 	s.write("sett.yml", goldenClan)
+	s.agree()
 	for _, command := range hostileCommands {
 		for _, form := range forms {
 			if strings.Contains(command, " -o ") && form != "table" {

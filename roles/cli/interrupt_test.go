@@ -17,6 +17,7 @@ import (
 // an interrupt ends it.
 func TestInterruptedWhileBlocked(t *testing.T) {
 	s := newStage(t)
+	s.agree()
 	goal := s.Goal(strings.Repeat("long ", 1<<16))
 	fifo := filepath.Join(t.TempDir(), "pipe")
 	if err := unix.Mkfifo(fifo, 0o600); err != nil {

@@ -116,7 +116,7 @@ func older(t *testing.T, e role.Env, dir string) {
 		t.Fatal(err)
 	}
 	in.ID = ""
-	for _, err := range []error{in.Save(), os.RemoveAll(filepath.Join(filepath.Dir(dir), ".agreed")), os.Remove(filepath.Join(e.Args[1], ".git", "sett-id"))} {
+	for _, err := range []error{in.Save(), os.RemoveAll(filepath.Join(filepath.Dir(dir), ".agreed"))} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -135,8 +135,8 @@ func TestRightsOfAnOlderInstance(t *testing.T) {
 	refused(t, e, "\nruntime: ", "up")
 	rewrite(t, e, fmt.Sprintf(walledClan, ""))
 	fine(t, e, "up")
-	if !instance.Exists(filepath.Join(e.Args[1], ".git", "sett-id")) {
-		t.Error("the rights were not bound to the repository")
+	if in, err := instance.LoadInstance(dir); err != nil || in.ID == "" {
+		t.Errorf("the instance is not bound to the repository: %v", err)
 	}
 	older(t, e, dir)
 	begin(t, e, "another", fmt.Sprintf(walledClan, ""))

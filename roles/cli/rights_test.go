@@ -29,8 +29,8 @@ func agree(t *testing.T, e role.Env) {
 // agree remembers the rights of the stage's sett.yml.
 func (s *stage) agree() {
 	s.t.Helper()
-	_, _, err := s.run("try", "lint", "--yes", "--goal", "x")
-	s.Must(err)
+	on := term.New(s.world())
+	s.Must(instance.AgreeToOwn(instance.New(&on, instance.Flags{Directory: s.root})))
 }
 
 // asked is a sett up on a terminal that asks for rights.

@@ -23,7 +23,7 @@ const agreedFolder = ".agreed"
 // it when sett.yml drops them: taken up again they are not asked for again.
 type Agreed struct {
 	Repository string         `json:"repository"`   // its root
-	ID         string         `json:"id,omitempty"` // of its git directory; empty: an older sett wrote the record, or there is no git
+	ID         string         `json:"id,omitempty"` // the identity of its git directory; empty: an older sett wrote the record, or there is no git
 	Rights     []config.Right `json:"rights"`       // sorted, each once
 
 	// Images are the ids that names of images stood for at their first use, where Sett chose the name.
@@ -124,7 +124,7 @@ func covers(agreed []config.Right, r config.Right) bool {
 
 // unbound says whether the record has rights that are not bound to the repository's id yet.
 func (a *Agreed) unbound() bool {
-	return a.ID == "" && len(a.Rights)+len(a.older) > 0 && identityPath(a.Repository) != ""
+	return a.ID == "" && len(a.Rights)+len(a.older) > 0 && identityOf(a.Repository) != ""
 }
 
 // Add adds rights to the record, binds it to the repository, and writes it, as a whole or not at all.
@@ -132,11 +132,7 @@ func (a *Agreed) Add(rights []config.Right) error {
 	if a.path == "" {
 		return nil // the next command asks again
 	}
-	id, err := identify(a.Repository)
-	if err != nil {
-		return err
-	}
-	a.ID = id
+	a.ID = identityOf(a.Repository)
 	all := slices.Concat(a.Rights, a.older, rights)
 	slices.SortFunc(all, config.CompareRights)
 	a.Rights = slices.Compact(all)

@@ -80,11 +80,7 @@ func (c Consent) Settle(l *Locator, r Request) error {
 	if len(grown) == 0 && !agreed.unbound() {
 		return nil
 	}
-	err = agreed.Add(grown)
-	if len(grown) == 0 && errors.Is(err, errNoIdentity) {
-		return nil // all is as it was
-	}
-	return added(l, err)
+	return added(agreed.Add(grown))
 }
 
 // goesBeyond says whether rights that grew are in no digest.
@@ -92,13 +88,8 @@ func (r Request) goesBeyond(grown []config.Right) bool {
 	return slices.ContainsFunc(grown, func(g config.Right) bool { return slices.Contains(r.Beyond, g) })
 }
 
-// added is the error of rights that could not be remembered. Those of a git directory that cannot be written are not
-// remembered: nothing would tell it from another at its path.
-func added(l *Locator, err error) error {
-	if errors.Is(err, errNoIdentity) {
-		l.Sayf("sett: note: the agreed rights are not remembered: %s\n", role.Clean(err.Error()))
-		return nil
-	}
+// added is the error of rights that could not be remembered.
+func added(err error) error {
 	return role.Fail(role.Environment, err, "instances are kept below XDG_STATE_HOME, which has to be writable")
 }
 
@@ -212,5 +203,5 @@ func AgreeToOwn(l *Locator) error {
 	if err != nil {
 		return err
 	}
-	return added(l, agreed.Add(append(rights, tryRight)))
+	return added(agreed.Add(append(rights, tryRight)))
 }
