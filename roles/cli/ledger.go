@@ -70,12 +70,15 @@ func (c *ledgerExportCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	b, in, done, err := a.at.Board(a.ctx)
+	b, in, lacks, done, err := instance.BoardToExport(a.ctx, a.at)
 	if err != nil {
 		return err
 	}
 	defer done()
 	var broken lostRecords
+	if lacks != nil && lacks.Removed == nil { // else the export says so
+		broken.add(lacks)
+	}
 	goal := ""
 	if c.Goal != "" {
 		if goal, err = a.resolveWorkflow(a.ctx, b, c.Goal); err != nil {
