@@ -105,11 +105,14 @@ type LostError struct {
 	Addr, Instance string
 	Loss           Loss
 	Known, Met     Mark
+	Removed        *RemovedError // entries that were seen were removed, and it is no older copy; nil: none, as far as the server tells
 }
 
 func (e *LostError) Error() string {
 	at := fmt.Sprintf("the blackboard at %s is not the one that %s had: ", e.Addr, e.Instance)
 	switch {
+	case e.Removed != nil:
+		return fmt.Sprintf("the blackboard at %s has not all that %s had: %v", e.Addr, e.Instance, e.Removed)
 	case e.Loss == LossForeign:
 		return at + "it has another ledger"
 	case e.Loss == LossOlder && e.Met.Entries < e.Known.Entries:
@@ -120,6 +123,12 @@ func (e *LostError) Error() string {
 		return at + "it is an older copy that has gone on by itself: its ledger lacks an entry that was seen"
 	}
 	return at + "the ledger is gone"
+}
+
+// Explains says whether entries that the server knows to be removed are all that the blackboard lacks.
+func (e *LostError) Explains(r *RemovedError) bool {
+	return r != nil && e.Loss == LossOlder && e.Met.Epoch >= e.Known.Epoch && e.Met.Adopted == e.Known.Adopted &&
+		e.Met.Entries+r.Entries >= e.Known.Entries && (!IsAfter(e.Known.Last, e.Met.Last) || !IsAfter(e.Known.Last, r.Last))
 }
 
 // Unwrap makes errors.Is find ErrLost.

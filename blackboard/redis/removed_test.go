@@ -62,3 +62,29 @@ func TestRemovedEntriesDenied(t *testing.T) {
 	w.b = b
 	w.export("")
 }
+
+// Entries that were removed are told from an older copy, where the server knows.
+func TestRemovedIsNoOlderCopy(t *testing.T) {
+	r := redistest.Start(t)
+	w := newWorld(t, &server{r.URL, r.Kill, r.Restart})
+	_, err := w.b.Settle(w.ctx, "mine", false, "ann")
+	must(t, err)
+	history(w)
+	_, err = w.b.Look(w.ctx)
+	must(t, err)
+	key := w.b.c.Keys.Events()
+	middle := w.events()[4].ID
+	w.raw("XDEL", key, middle)
+	_, err = w.b.Look(w.ctx)
+	var lost *blackboard.LostError
+	if !errors.As(err, &lost) || lost.Removed == nil || lost.Removed.Entries != 1 || lost.Removed.Last != middle || !strings.Contains(err.Error(), "1 entry was removed from the ledger") {
+		t.Errorf("it says %v", err)
+	}
+	last, err := w.b.Ledger.Last(w.ctx)
+	must(t, err)
+	w.raw("XSETID", key, last, "ENTRIESADDED", w.raw("XLEN", key)[0], "MAXDELETEDID", "0-0") // an older copy never had it
+	_, err = w.b.Look(w.ctx)
+	if !errors.As(err, &lost) || lost.Removed != nil || !strings.Contains(err.Error(), "it is an older copy") {
+		t.Errorf("of an older copy it says %v", err)
+	}
+}

@@ -177,7 +177,7 @@ func TestDoctorDurability(t *testing.T) {
 		args             []string
 		status, says, do string
 	}{
-		{redistest.Durable, doctor.OK, "it fsyncs what it acknowledges, and forgets nothing", ""},
+		{redistest.Durable, doctor.OK, "it fsyncs what it acknowledges, and drops no keys", ""},
 		{[]string{"--appendonly", "no"}, doctor.Warning, "keeps no append-only file", "CONFIG SET appendonly yes"},
 		{[]string{"--appendonly", "yes", "--appendfsync", "everysec"}, doctor.Warning, `fsyncs "everysec"`, "CONFIG SET appendfsync always"},
 		{append([]string{"--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"}, redistest.Durable...), doctor.Warning, "will, when its memory is full, forget", "maxmemory-policy noeviction"},

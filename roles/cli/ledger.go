@@ -70,12 +70,15 @@ func (c *ledgerExportCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	b, in, done, err := a.at.Board(a.ctx)
+	b, in, lacks, done, err := instance.BoardToExport(a.ctx, a.at)
 	if err != nil {
 		return err
 	}
 	defer done()
 	var broken lostRecords
+	if lacks != nil && lacks.Removed == nil { // else the export says so
+		broken.add(lacks)
+	}
 	goal := ""
 	if c.Goal != "" {
 		if goal, err = a.resolveWorkflow(a.ctx, b, c.Goal); err != nil {
@@ -129,18 +132,23 @@ func (l *lostRecords) add(err error) {
 	}
 }
 
+// warn names them.
+func (l *lostRecords) warn(a *app) {
+	for _, err := range l.named {
+		a.Sayf("sett: warning: %s\n", role.Clean(err.Error()))
+	}
+	if more := l.count - len(l.named); more > 0 {
+		a.Sayf("sett: warning: and %d more\n", more)
+	}
+}
+
 // incomplete names the lost and corrupt records of an export, and fails if there are
 // any.
 func incomplete(a *app, broken lostRecords) error {
 	if broken.count == 0 {
 		return nil
 	}
-	for _, err := range broken.named {
-		a.Sayf("sett: warning: %s\n", role.Clean(err.Error()))
-	}
-	if more := broken.count - len(broken.named); more > 0 {
-		a.Sayf("sett: warning: and %d more\n", more)
-	}
+	broken.warn(a)
 	return role.Fail(role.Failed, fmt.Errorf("exported, but %s lost or corrupt", words.Count(broken.count, "record is", "records are")),
 		"the export is whole but for these, and can be imported; what they were is in an older one")
 }
@@ -217,12 +225,13 @@ func (c *ledgerImportCmd) Run(a *app) error {
 		return c.abort(a, b, at.Name)
 	}
 	var bundled bool
+	var altered lostRecords
 	var unbundled error
 	a.Hold.On() // it clears away its part of an import
-	amount, lost, err := ledger.Import(a.ctx, &a.Terminal, b, term.ReadUntil(a.ctx, in), from, func() error {
+	amount, lost, err := ledger.ImportCompared(a.ctx, &a.Terminal, b, term.ReadUntil(a.ctx, in), from, func() error {
 		bundled, unbundled = ledger.ImportBundle(a.ctx, a.at, at, c.Bundle, c.File) // so that agents find the commits
 		return unbundled
-	})
+	}, altered.add)
 	switch {
 	case err != nil && unbundled != nil:
 		return unbundled
@@ -247,6 +256,7 @@ func (c *ledgerImportCmd) Run(a *app) error {
 	if lost > 0 {
 		a.Sayf("sett: warning: %s lost or corrupt before the export\n", words.Count(lost, "more artefact was", "more artefacts were"))
 	}
+	altered.warn(a)
 	if bundled {
 		return ledger.CompareCommits(a.ctx, a.at, b, at, "")
 	}

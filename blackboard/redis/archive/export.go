@@ -37,7 +37,7 @@ const (
 // grants, workflows and entries of the ledger, all as they are at one moment. Import
 // reads them. Records that the ledger names and no index has are found by the ledger.
 func Export(ctx context.Context, b Board, w io.Writer, o ExportOptions) (Counts, error) {
-	e := &export{c: b.Conn().Patient(), o: o, out: NewLineWriter(w), listed: newListed(), sums: recorded{}, statuses: statuses{}, spooledStatuses: statuses{}, told: map[string]bool{}}
+	e := &export{c: b.Conn().Patient(), o: o, out: NewLineWriter(w), listed: newListed(), sums: recorded{}, heard: newHeard(), records: newRecords(), told: map[string]bool{}}
 	err := e.run(ctx)
 	if err == nil {
 		err = e.out.Close()
@@ -60,16 +60,17 @@ type export struct {
 	out *lineWriter
 	now moment
 
-	spool             *spool
-	claims, workflows int                 // that are spooled, in the order of their index
-	listed            *listed             // claims and goals
-	found             *spool              // of those that only the ledger has, see unlisted
-	sums              recorded            // of the artefacts in the ledger
-	statuses          statuses            // in the ledger
-	spooledStatuses   statuses            // of the workflows that are spooled, if they can be read
-	clockTold         bool                // the ledger says that the clock was set back
-	told              map[string]bool     // records of which Broken was told
-	said              map[string]lostLine // see known
+	spool         *spool
+	spooledClaims int                 // in the order of their index
+	workflows     int                 // that are spooled, in that order
+	listed        *listed             // claims and goals
+	found         *spool              // of those that only the ledger has, see unlisted
+	sums          recorded            // of the artefacts in the ledger
+	heard         heard               // in the ledger
+	records       records             // that are spooled, if they can be read
+	clockTold     bool                // the ledger says that the clock was set back
+	told          map[string]bool     // records of which Broken was told
+	said          map[string]lostLine // see known
 }
 
 // moment has the changing part of an instance as it is at a position of the ledger.

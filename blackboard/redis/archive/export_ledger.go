@@ -55,7 +55,7 @@ func (l *listed) add(id string) { l.ids[keyOf(id)] = 0 }
 func (l *listed) addClaim(c ClaimLine) {
 	names := make([]string, 0, len(c.Bids))
 	for _, b := range c.Bids {
-		names = append(names, b.Agent)
+		names = append(names, b.Agent+"="+string(b.Type))
 	}
 	l.ids[keyOf(c.ID)] = l.number(names)
 }
@@ -71,7 +71,7 @@ func (l *listed) number(names []string) int32 {
 	return n
 }
 
-// bids returns the agents that bid on a claim, and whether only the ledger has it yet.
+// bids returns the bids on a claim, as AGENT=BID, and whether only the ledger has it yet.
 func (l *listed) bids(id string) (text string, ledger bool) {
 	n := l.ids[keyOf(id)]
 	if n < 0 {
@@ -99,7 +99,7 @@ func (u *unlisted) find(id string) {
 func (e *export) hearLedger(ctx context.Context, after, to string) error {
 	return e.eachEntry(ctx, after, to, func(_ string, at entryTime, entry map[string]string) error {
 		e.sums.hear(at, entry)
-		e.statuses.hear(entry)
+		e.heard.hear(at, entry, e.sums)
 		e.listed.miss(&e.listed.claims, entry["claim"])
 		e.listed.miss(&e.listed.claims, entry["rework"])
 		switch blackboard.EventKind(entry["kind"]) {
@@ -108,14 +108,14 @@ func (e *export) hearLedger(ctx context.Context, after, to string) error {
 		case blackboard.EventClock:
 			e.clockTold = true
 		case blackboard.EventBid:
-			return e.hearBid(entry["claim"], strings.Split(entry["agent"], ","))
+			return e.hearBid(entry["claim"], bidsIn(entry))
 		}
 		return nil
 	})
 }
 
 // hearBid compares the bids of a claim with those of an entry.
-func (e *export) hearBid(claim string, agents []string) error {
+func (e *export) hearBid(claim string, said []string) error {
 	if !e.listed.has(claim) {
 		return nil
 	}
@@ -124,16 +124,35 @@ func (e *export) hearBid(claim string, agents []string) error {
 	}
 	bids, ledger := e.listed.bids(claim)
 	if ledger {
-		e.listed.ids[keyOf(claim)] = -1 - e.listed.number(append(strings.Fields(bids), agents...))
+		e.listed.ids[keyOf(claim)] = -1 - e.listed.number(append(strings.Fields(bids), said...))
 		return nil
 	}
-	return e.compareBids(claim, bids, agents)
+	return e.broken(claim, compareBids(claim, bids, said))
 }
 
-func (e *export) compareBids(claim, bids string, agents []string) error {
-	for _, agent := range agents {
-		if !strings.Contains(bids, " "+agent+" ") {
-			return e.broken(claim, fmt.Errorf("claim %s: the bid of %s is in the ledger and nowhere else: %w", claim, agent, blackboard.ErrCorrupt))
+// bidsIn are those in an entry, as AGENT=BID.
+func bidsIn(entry map[string]string) []string {
+	all := strings.Split(entry["agent"], ",")
+	for i := range all {
+		all[i] += "=" + entry["to"]
+	}
+	return all
+}
+
+// compareBids holds the bids of a claim's record to those of the ledger.
+func compareBids(claim, bids string, said []string) error {
+	for _, one := range said {
+		if strings.Contains(bids, " "+one+" ") {
+			continue
+		}
+		agent, want, _ := strings.Cut(one, "=")
+		_, rest, there := strings.Cut(bids, " "+agent+"=")
+		is, _, _ := strings.Cut(rest, " ")
+		switch {
+		case !there:
+			return fmt.Errorf("claim %s: the bid of %s is in the ledger and nowhere else: %w", claim, agent, blackboard.ErrCorrupt)
+		case want != "":
+			return fmt.Errorf("claim %s is not what the ledger recorded: the bid of %s is %s, recorded is %s: %w", claim, agent, is, want, blackboard.ErrCorrupt)
 		}
 	}
 	return nil
@@ -154,7 +173,7 @@ func (e *export) spoolFound(ctx context.Context) error {
 			heard, _ := e.listed.bids(l.ID)
 			e.listed.addClaim(l)
 			bids, _ := e.listed.bids(l.ID)
-			if err := e.compareBids(l.ID, bids, strings.Fields(heard)); err != nil {
+			if err := e.broken(l.ID, compareBids(l.ID, bids, strings.Fields(heard))); err != nil {
 				return err
 			}
 		}
@@ -187,7 +206,7 @@ func (u *unlisted) faultOf(id, kind string, fault error) error {
 // listRest lists the claims and goals that were added while the others were spooled.
 func (e *export) listRest(ctx context.Context) error {
 	_, index := e.indexes()
-	for from := e.claims; from < e.now.claims; from += store.Page {
+	for from := e.spooledClaims; from < e.now.claims; from += store.Page {
 		ids, err := e.c.List(ctx, index, from, min(from+store.Page, e.now.claims)-1)
 		if err != nil {
 			return err

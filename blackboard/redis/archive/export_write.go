@@ -22,7 +22,7 @@ func (e *export) indexes() (artefacts, claims string) {
 func (e *export) spoolClaims(ctx context.Context) error {
 	_, index := e.indexes()
 	for {
-		ids, err := e.c.List(ctx, index, e.claims, e.claims+store.Page-1)
+		ids, err := e.c.List(ctx, index, e.spooledClaims, e.spooledClaims+store.Page-1)
 		if err != nil {
 			return err
 		}
@@ -36,7 +36,7 @@ func (e *export) spoolClaims(ctx context.Context) error {
 				return err
 			}
 		}
-		e.claims += len(ids)
+		e.spooledClaims += len(ids)
 		if len(ids) < store.Page {
 			return nil
 		}
@@ -47,6 +47,7 @@ func (e *export) spoolClaim(ctx context.Context, to *spool, l ClaimLine, fault e
 	if err := e.broken(l.ID, fault); err != nil {
 		return err
 	}
+	e.records.addClaim(l)
 	if !blackboard.ValidID(string(l.Fields["workflow_id"])) {
 		was, err := e.known(ctx, l.ID)
 		if err != nil {
@@ -86,7 +87,7 @@ func (e *export) spoolWorkflow(to *spool, l WorkflowLine, fault error) error {
 		return err
 	}
 	if fault == nil {
-		e.spooledStatuses[keyOf(l.ID)] = l.status()
+		e.records.addGoal(l)
 	}
 	return to.lines.Write(LineWorkflow, l)
 }
@@ -111,7 +112,7 @@ func (e *export) writeClaims(ctx context.Context) error {
 	return e.eachPage(ctx, index, e.now.claims, func(from int, ids []string) error {
 		defer e.progress()
 		for i, id := range ids {
-			if err := e.writeClaim(e.spool, id, from+i < e.claims); err != nil {
+			if err := e.writeClaim(e.spool, id, from+i < e.spooledClaims); err != nil {
 				return err
 			}
 		}
@@ -123,6 +124,12 @@ func (e *export) writeClaim(from *spool, id string, spooled bool) error {
 	changed, ok := e.now.changedClaims[id]
 	if !ok {
 		changed = ClaimLine{Kind: LineClaim, ID: id, Fields: Fields{}, Bids: []blackboard.Bid{}, Grants: Fields{}}
+	}
+	if ok {
+		e.records.addClaim(changed)
+	}
+	if err := e.broken(id, e.records.compareClaim(id, e.heard, e.sums, e.clockTold)); err != nil {
+		return err
 	}
 	return e.writeSpooled(from, LineClaim, id, spooled, changed, ok)
 }
@@ -151,14 +158,11 @@ func (e *export) writeWorkflow(from *spool, id string, spooled bool) error {
 	if !ok {
 		changed = WorkflowLine{Kind: LineWorkflow, ID: id, Fields: Fields{}}
 	}
-	is, readable := e.spooledStatuses[keyOf(id)]
 	if ok {
-		is, readable = changed.status(), changed.fault() == nil
+		e.records.addGoal(changed)
 	}
-	if readable {
-		if err := e.broken(workflowOf(id), e.statuses.compare(id, is)); err != nil {
-			return err
-		}
+	if err := e.broken(workflowOf(id), e.records.compareGoal(id, e.heard, e.clockTold)); err != nil {
+		return err
 	}
 	return e.writeSpooled(from, LineWorkflow, workflowOf(id), spooled, changed, ok)
 }

@@ -21,6 +21,10 @@ type ImportOptions struct {
 	Progress func(Counts) // is told now and then how far it has come; nil: nobody
 	Ready    func() error // is called when all records are there, before they appear; its error ends the import; may be nil
 
+	// Altered is called at the end for each claim and workflow that is not as the ledger in the file has it; nil: nobody is
+	// told. They are imported as they are.
+	Altered func(error)
+
 	Part int // records that are sent at a time; 0: stageRecords
 }
 
@@ -49,7 +53,7 @@ func (e *FormatError) Error() string { return fmt.Sprintf("line %d: %s", e.Line,
 // ErrRefused: the instance takes none.
 func Import(ctx context.Context, b Board, r io.Reader, o ImportOptions) (Counts, error) {
 	c := b.Conn().Patient()
-	i := &imports{c: c, mark: mark{c, o.Token, o.By}, o: o, lines: newLineReader(r), artefacts: recorded{}, known: map[string]bool{}}
+	i := &imports{c: c, mark: mark{c, o.Token, o.By}, o: o, lines: newLineReader(r), artefacts: recorded{}, known: map[string]bool{}, records: newRecords(), heard: newHeard(), listed: newListed(), bids: map[string]error{}}
 	i.stage = newStage(c, o.Token, cmp.Or(o.Part, stageRecords), i.artefacts.has)
 	err := i.header()
 	if err == nil {
@@ -66,6 +70,7 @@ func Import(ctx context.Context, b Board, r io.Reader, o ImportOptions) (Counts,
 	if err != nil {
 		return Counts{}, fmt.Errorf("import ledger: %w", err)
 	}
+	i.tellAltered()
 	i.recount(ctx)
 	return i.counts, nil
 }

@@ -79,5 +79,6 @@ func (i *imports) event(line []byte) error {
 		return i.wrong("%s", err)
 	}
 	i.entries.late = cmp.Or(i.entries.late, late)
+	i.hear(stored)
 	return i.stage.event(l.ID, stored)
 }

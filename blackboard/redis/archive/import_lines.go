@@ -26,7 +26,11 @@ type imports struct {
 	artefacts recorded        // their digests, for the ledger
 	known     map[string]bool // claims, and workflows as "workflow ID"
 	entries   entries
-	toCount   []string // goals with work, or with counts that cannot be
+	records   records
+	heard     heard
+	listed    *listed          // claims, with their bids
+	bids      map[string]error // of claims whose bids are not as the ledger has them
+	toCount   []string         // goals with work, or with counts that cannot be
 }
 
 func (i *imports) wrong(format string, args ...any) error {
@@ -186,6 +190,8 @@ func (i *imports) claim(line []byte) error {
 		return i.wrong("claim %s is on artefact %s, which is not in the file", l.ID, artefact)
 	}
 	i.known[l.ID] = true
+	i.listed.addClaim(l)
+	i.records.addClaim(l)
 	return i.stage.claim(l)
 }
 
@@ -201,6 +207,7 @@ func (i *imports) workflow(line []byte) error {
 		return i.wrong("workflow %s is in the file twice", l.ID)
 	}
 	i.known[workflowOf(l.ID)] = true
+	i.records.addGoal(l)
 	if l.counts() {
 		i.toCount = append(i.toCount, l.ID)
 	}

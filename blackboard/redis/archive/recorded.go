@@ -20,10 +20,11 @@ type recorded map[string]*seal
 type seal struct {
 	facts
 	sum     [sha256.Size]byte
-	size    int  // below 0: the entry has no valid one
-	checked bool // or there is nothing to compare
-	lost    bool // there is no record that can be read
-	listed  bool // in the index
+	size    int    // below 0: the entry has no valid one
+	checked bool   // or there is nothing to compare
+	outcome uint32 // of the grant whose result it is; 0: not known
+	lost    bool   // there is no record that can be read
+	listed  bool   // in the index
 }
 
 func sealOf(stored map[string]string) seal {
@@ -49,7 +50,13 @@ func (r recorded) add(id string, stored map[string]string) {
 }
 
 // lose takes note of an artefact of which there is nothing to compare. Its record can be read or not.
-func (r recorded) lose(id string, readable bool) { r[id] = &seal{checked: true, lost: !readable} }
+func (r recorded) lose(id string, readable bool) {
+	s := &seal{checked: true, lost: !readable}
+	if was := r[id]; was != nil {
+		s.outcome = was.outcome
+	}
+	r[id] = s
+}
 
 // has says whether there is such an artefact, with a record.
 func (r recorded) has(id string) bool {
@@ -70,6 +77,7 @@ func stores(entry map[string]string) string {
 func (r recorded) hear(at entryTime, entry map[string]string) {
 	if id := stores(entry); id != "" && r[id] == nil {
 		s := sealIn(at, entry)
+		s.outcome = outcomeIn(entry)
 		r[strings.Clone(id)] = &s // alone, without the entry around it
 	}
 }
@@ -108,6 +116,9 @@ func (r recorded) check(at entryTime, entry map[string]string) (err, late error)
 		return nil, nil
 	}
 	s, ok := r[id]
+	if ok && s.outcome == 0 {
+		s.outcome = outcomeIn(entry)
+	}
 	switch {
 	case !ok:
 		return onlyInLedger("artefact", id), nil

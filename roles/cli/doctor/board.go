@@ -324,7 +324,7 @@ func durable(ctx context.Context, b *instance.Board, subject, address string) []
 		out = append(out, warning(subject, set("min-replicas-to-write 1"), "Redis %s acknowledges what no replica has: a failover may lose it", d.Version))
 	}
 	if len(out) == 0 {
-		out = append(out, fine(subject, "Redis %s: it fsyncs what it acknowledges, and forgets nothing", d.Version))
+		out = append(out, fine(subject, "Redis %s: it fsyncs what it acknowledges, and drops no keys", d.Version))
 	}
 	return out
 }

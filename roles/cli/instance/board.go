@@ -48,6 +48,25 @@ func BoardToFill(ctx context.Context, l *Locator) (b *Board, in *Instance, gone 
 	return b, in, gone, b.Close, nil
 }
 
+// BoardToExport is Board that opens one whose ledger lacks entries that were seen, too. What it lacks is returned.
+func BoardToExport(ctx context.Context, l *Locator) (b *Board, in *Instance, lacks *blackboard.LostError, done func(), err error) {
+	if in, err = l.Find(); err != nil {
+		return nil, nil, nil, nil, err
+	}
+	if b, err = l.open(ctx, in); err != nil {
+		return nil, in, nil, nil, err
+	}
+	err = CheckBoard(ctx, l, in, b)
+	if errors.As(err, &lacks) && lacks.Loss == blackboard.LossOlder {
+		return b, in, lacks, b.Close, nil
+	}
+	if err != nil {
+		b.Close()
+		return nil, in, nil, nil, err
+	}
+	return b, in, nil, b.Close, nil
+}
+
 // leastPatience is the least time that a blackboard gets to answer, even if the
 // command's own limit is shorter.
 const leastPatience = 2 * time.Second

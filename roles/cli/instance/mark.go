@@ -102,6 +102,9 @@ func LostLedger(l *Locator, in *Instance, err error) error {
 		return err
 	}
 	on := l.CommandLine(in, "up --adopt-empty")
+	if lost.Removed != nil {
+		return role.Fail(role.Environment, lost, "%s names what the rest lacks; to go on without these entries: %s", l.CommandLine(in, "ledger export"), on)
+	}
 	switch lost.Loss {
 	case blackboard.LossForeign:
 		return role.Fail(role.Environment, lost, "does redis.url name the right server? If so, %s makes that ledger this instance's", on)

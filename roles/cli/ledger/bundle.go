@@ -94,6 +94,19 @@ func (c commits) compare(ctx context.Context, s *store.Store) (held, missing []s
 	return held, missing, nil
 }
 
+// bring takes the commits of these refs into the store that an older Sett left in the user's repository. It says whether
+// there was one. A commit that cannot be brought stays missing.
+func (c commits) bring(ctx context.Context, at *instance.Locator, in *instance.Instance, refs []string) (brought bool) {
+	users := instance.Repository(at, in)
+	for _, ref := range refs {
+		commit, _ := users.Named(ctx, c[ref])
+		if commit != "" && strings.HasPrefix(commit, strings.ToLower(c[ref])) && instance.Bring(ctx, at, in, commit, ref) == nil {
+			brought = true
+		}
+	}
+	return brought
+}
+
 // incomplete is the error about commits that the ledger names and the store lacks.
 func (c commits) incomplete(missing []string) error {
 	if len(missing) == 0 {
@@ -155,6 +168,11 @@ func ExportBundle(ctx context.Context, at *instance.Locator, b *instance.Board, 
 	held, missing, err := all.compare(ctx, s)
 	if err != nil {
 		return nil, err
+	}
+	if all.bring(ctx, at, in, missing) {
+		if held, missing, err = all.compare(ctx, s); err != nil {
+			return nil, err
+		}
 	}
 	left, err := leftoversOf(ctx, at, b, in, goal)
 	if err != nil {

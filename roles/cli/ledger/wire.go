@@ -28,8 +28,13 @@ func Export(ctx context.Context, t *term.Terminal, b *instance.Board, w io.Write
 // Import reads an export of that source into an instance. It returns how much it read,
 // and the number of artefacts that were lost before the export.
 func Import(ctx context.Context, t *term.Terminal, b *instance.Board, in io.Reader, source string, ready func() error) (read string, lost int, err error) {
+	return ImportCompared(ctx, t, b, in, source, ready, nil)
+}
+
+// ImportCompared is Import that calls altered once for each claim and goal that is not as the ledger in the source has it.
+func ImportCompared(ctx context.Context, t *term.Terminal, b *instance.Board, in io.Reader, source string, ready func() error, altered func(error)) (read string, lost int, err error) {
 	got, err := archive.Import(ctx, b.Archive, in, archive.ImportOptions{
-		Token: t.NewID(), By: t.Who(), Source: source, Progress: progress(t, "importing"), Ready: ready})
+		Token: t.NewID(), By: t.Who(), Source: source, Progress: progress(t, "importing"), Ready: ready, Altered: altered})
 	return amount(got), got.Lost, err
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"sett/blackboard"
@@ -47,7 +48,13 @@ func (c *Conn) doMarked(ctx context.Context, before blackboard.Mark, name string
 	if err != nil {
 		return r, err
 	}
-	return c.compare(before, name, r, dialled)
+	r, err = c.compare(before, name, r, dialled)
+	if lost := (*blackboard.LostError)(nil); errors.As(err, &lost) && before.Entries > 0 && lost.Loss == blackboard.LossOlder {
+		if removed, failed := Removed(ctx, c); failed == nil && lost.Explains(removed) { // else it is not known
+			lost.Removed = removed
+		}
+	}
+	return r, err
 }
 
 // compare reads the reply to a move that compared the board with an earlier sight, when
