@@ -99,6 +99,9 @@ func (g Repository) Feed(ctx context.Context, stdin string, args ...string) (str
 	if said == "" {
 		said = err.Error()
 	}
+	if dubious(said) != "" {
+		said, _, _ = strings.Cut(said, "\n") // the rest of it is the hint
+	}
 	err = fmt.Errorf("git %s: %s", args[0], role.CleanText(said))
 	return "", role.Fail(role.Environment, err, "%s", cmp.Or(Remedy(err), mended(err.Error())))
 }
@@ -146,8 +149,8 @@ func (g Repository) Inside(ctx context.Context) (bool, error) {
 		if errors.Is(err, ErrMissing) || ctx.Err() != nil {
 			return false, err
 		}
-		if strings.Contains(err.Error(), "dubious ownership") {
-			return false, role.Fail(role.Environment, err, "git config --global --add safe.directory %s", g.Dir)
+		if hint := dubious(err.Error()); hint != "" {
+			return false, role.Fail(role.Environment, err, "%s", hint)
 		}
 	}
 	return err == nil && strings.TrimSpace(out) == "true", nil

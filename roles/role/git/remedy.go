@@ -45,8 +45,19 @@ func mended(said string) string {
 	return ""
 }
 
-// Remedy is the hint for an error of git's, or of a file that git has, which comes of a disk without room or of rights
-// that this user lacks; empty: it comes of something else.
+// owned matches git's words about a repository of another user, with its path.
+var owned = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`dubious ownership in repository at '([^'\n]+)'`) })
+
+// dubious is the hint for an error of git's about a repository that is another user's; empty: it is about something else.
+func dubious(said string) string {
+	if found := owned().FindStringSubmatch(said); found != nil {
+		return "it is another user's; git config --global --add safe.directory " + role.ShellWord(found[1])
+	}
+	return ""
+}
+
+// Remedy is the hint for an error of git's, or of a file that git has, which comes of a disk without room, of a repository
+// of another user, or of rights that this user lacks; empty: it comes of something else.
 func Remedy(err error) string {
 	var file *fs.PathError
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || FullDisk(err.Error()) {
@@ -54,6 +65,9 @@ func Remedy(err error) string {
 			return fmt.Sprintf("make room on the disk of %s, then try again", role.Clean(filepath.Dir(file.Path)))
 		}
 		return "make room on that disk, then try again"
+	}
+	if hint := dubious(err.Error()); hint != "" {
+		return hint
 	}
 	place, said := "", forbidden().FindStringSubmatch(err.Error())
 	switch {
