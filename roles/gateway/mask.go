@@ -142,8 +142,11 @@ func (m *mask) error(err error) string {
 }
 
 // leastPart is the length of the shortest beginning of a key that holds up a stream. The
-// keys of a provider share a shorter beginning.
+// keys of a provider share a shorter beginning. Of a short key it is a third.
 const leastPart = 8
+
+// holdsUp tells whether the first n bytes of a key hold up a stream.
+func holdsUp(key []byte, n int) bool { return n >= min(leastPart, len(key)/3) }
 
 // seam masks keys that are spread over several events of a stream. An event that ends in
 // the beginning of a key waits for the next one.
@@ -151,6 +154,7 @@ type seam struct {
 	mask *mask
 	held [][]byte
 	tail []position // the beginning of a key, at the end of the text so far
+	long bool       // the tail holds the stream up
 }
 
 // position is a byte of an event.
@@ -177,8 +181,8 @@ func (s *seam) add(event []byte, texts []span) (free [][]byte) {
 		run = s.extend(run, text)
 	}
 	s.hide(run)
-	s.tail = s.beginning(run)
-	if len(s.tail) < leastPart {
+	s.tail, s.long = s.beginning(run)
+	if !s.long {
 		return s.release(len(s.held))
 	}
 	for _, p := range s.tail {
@@ -221,17 +225,22 @@ func chars(run []position) []byte {
 	return text
 }
 
-// beginning returns the end of the run that may become a key.
-func (s *seam) beginning(run []position) []position {
+// beginning returns the end of the run that may become a key, and whether it is long enough to hold up the stream.
+func (s *seam) beginning(run []position) (tail []position, long bool) {
 	text := chars(run)
 	for n := min(len(text), s.mask.most-1); n > 0; n-- {
 		for _, key := range s.mask.keys {
 			if n < len(key) && bytes.HasSuffix(text, key[:n]) {
-				return run[len(run)-n:]
+				if tail == nil {
+					tail = run[len(run)-n:]
+				}
+				if holdsUp(key, n) {
+					return tail, true
+				}
 			}
 		}
 	}
-	return nil
+	return tail, false
 }
 
 // release returns the first n events.
@@ -249,11 +258,11 @@ func (s *seam) release(n int) [][]byte {
 
 // end returns the rest, with the beginning of a key masked.
 func (s *seam) end() [][]byte {
-	if len(s.tail) >= leastPart {
+	if s.long {
 		for _, p := range s.tail {
 			*p.at = '*'
 		}
 	}
-	s.tail = nil
+	s.tail, s.long = nil, false
 	return s.release(len(s.held))
 }

@@ -261,3 +261,22 @@ func TestShortKey(t *testing.T) {
 		}
 	}
 }
+
+// TestSeamOfAShortKey: a key of 12 characters that comes one character at a time shows at most its first third.
+func TestSeamOfAShortKey(t *testing.T) {
+	const key = "q7-zXw93LkPd"
+	s := &seam{mask: newMask(map[string]string{"a": key})}
+	var out strings.Builder
+	for _, c := range "<" + key + ">" {
+		event := fmt.Appendf(nil, `data: {"delta":{"content":"%c"}}`+"\n\n", c)
+		for _, e := range s.add(event, texts(event, eventData(event))) {
+			out.Write(e)
+		}
+	}
+	for _, e := range s.end() {
+		out.Write(e)
+	}
+	if got := spoken(out.String()); got != "<"+key[:3]+strings.Repeat("*", len(key)-3)+">" {
+		t.Errorf("%q", got)
+	}
+}

@@ -202,7 +202,7 @@ func (c *Client) once(ctx context.Context, f format, body []byte) (Answer, error
 	}
 	if kind := w.Header.Get("Content-Type"); !strings.HasPrefix(kind, "text/event-stream") {
 		begin, _ := io.ReadAll(io.LimitReader(w.Body, mostMessage))
-		return Answer{}, fmt.Errorf("the answer is no stream of events but %q: %s", kind, excerpt(strings.Join(strings.Fields(string(begin)), " ")))
+		return Answer{}, noStream(kind, begin)
 	}
 	reading := f.answer()
 	if err := events(w.Body, time.Now, reading); err != nil {

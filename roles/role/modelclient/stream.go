@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"sett/roles/role/words"
@@ -89,4 +90,13 @@ func line(r *bufio.Reader) (text []byte, err error) {
 			return bytes.TrimRight(text, "\r\n"), err
 		}
 	}
+}
+
+// noStream is the error of an answer of another type, with its first words, if there are any.
+func noStream(kind string, begin []byte) error {
+	text := strings.Join(strings.Fields(string(begin)), " ")
+	if text == "" {
+		return fmt.Errorf("the answer is no stream of events but %q", kind)
+	}
+	return fmt.Errorf("the answer is no stream of events but %q: %s", kind, excerpt(text))
 }
