@@ -65,7 +65,7 @@ func usedRights(l *Locator, repository string) (used []config.Right, err error) 
 		}
 		c, err := in.Config()
 		if err != nil {
-			continue // of nobody knows what: it is asked for
+			continue // its rights are not known, and are asked for
 		}
 		folder, err := filepath.Rel(repository, filepath.Dir(in.ConfigFile))
 		if err != nil {

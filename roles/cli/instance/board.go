@@ -48,7 +48,7 @@ func BoardToFill(ctx context.Context, l *Locator) (b *Board, in *Instance, gone 
 	return b, in, gone, b.Close, nil
 }
 
-// BoardToExport is Board that opens one whose ledger lacks entries that were seen, too. What it lacks is returned.
+// BoardToExport is Board that also opens a ledger without entries that were seen before. The lack is returned.
 func BoardToExport(ctx context.Context, l *Locator) (b *Board, in *Instance, lacks *blackboard.LostError, done func(), err error) {
 	if in, err = l.Find(); err != nil {
 		return nil, nil, nil, nil, err

@@ -61,7 +61,7 @@ func (c Consent) Settle(l *Locator, r Request) error {
 	case len(grown) == 0:
 	case inTool, !c.Yes && (c.Trust == "" || r.goesBeyond(grown)):
 		if agreed.foreign {
-			l.Sayf("sett: note: another repository was in %s before, or another clone: what was agreed to for that does not count for this one\n", role.Clean(l.Tilde(agreed.Repository)))
+			l.Sayf("sett: note: another repository was in %s before, or another clone; its agreed rights do not count for this one\n", role.Clean(l.Tilde(agreed.Repository)))
 		}
 		if err := c.ask(l, r, grown, above); err != nil {
 			return err

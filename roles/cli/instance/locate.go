@@ -191,7 +191,7 @@ func (l *Locator) Config(options ...config.Option) (*config.Config, string, erro
 	return c, path, nil
 }
 
-// noConfig is the error of a sett.yml that is not there. It names what may be meant: a link that leads nowhere, or the other usual ending.
+// noConfig is the error of a sett.yml that is not there. It names the likely one: a link that leads nowhere, or the other usual ending.
 func noConfig(path string) error {
 	to, err := os.Readlink(path)
 	other := strings.TrimSuffix(path, ".yml") + ".yaml"
