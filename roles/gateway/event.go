@@ -9,7 +9,7 @@ import (
 // mostEvent bounds an event of a stream. The last one of a response has all of it.
 const mostEvent = 16 << 20
 
-var errLargeEvent = errors.New("an event of the stream is too large")
+var errLargeEvent = errors.New("an event of the stream is too large: more than 16 MiB")
 
 // events reads a stream of server-sent events.
 type events struct {

@@ -36,6 +36,9 @@ func (c *call) pass(ctx context.Context, cancel context.CancelCauseFunc, g *got)
 		return
 	}
 	c.reason = c.cause(ctx, err)
+	if g.stream {
+		c.sayStopped(ctx, err)
+	}
 	cancel(err) // the provider's call
 	c.settle()
 	panic(http.ErrAbortHandler)

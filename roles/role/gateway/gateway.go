@@ -30,6 +30,12 @@ const (
 // cost nothing.
 const Kept = "Sett-Kept"
 
+// The kinds of errors by which the gateway ends a stream that has begun. Any other error in a stream is the provider's.
+const (
+	StoppedIdle     = "gateway_idle_timeout"
+	StoppedTooLarge = "gateway_answer_too_large" // a repetition would be so, too
+)
+
 // Refused is the header of an answer that the gateway gives itself: a Refusal in JSON.
 // ShouldRetry is the header that keeps SDKs from repeating such a request.
 const (

@@ -56,6 +56,9 @@ func (e *StatusError) Error() string {
 	} else if e.Refused != nil {
 		return fmt.Sprintf("the model gateway refuses: %s", text)
 	}
+	if e.Status == 0 && (e.Type == gateway.StoppedIdle || e.Type == gateway.StoppedTooLarge) {
+		return "the model gateway ended the answer: " + text
+	}
 	does, kind := "ended the answer", ""
 	if e.Status != 0 {
 		does = "answers " + strconv.Itoa(e.Status)
