@@ -22,9 +22,14 @@ func TestTryAfterAKilledOne(t *testing.T) {
 	s := newStage(t)
 	binary, err := buildSett()
 	s.Must(err)
-	tmp, pids := t.TempDir(), t.TempDir()
+	pids := t.TempDir()
+	tmp, err := os.MkdirTemp("", "sett") // short: the path of a socket has a bound
+	s.Must(err)
+	t.Cleanup(func() { _ = os.RemoveAll(tmp) })
 	hosttest.Removable(t, tmp)
-	s.write("sett.yml", "runtime: process\nagents:\n  stays: {command: [./stays.sh], adapter: text, makes: [Draft], bids: {GoalDefined: exclusive}, workspace: {mode: none}, timeout: 10m}\n"+
+	s.write("key", "key")
+	s.write("sett.yml", "runtime: process\nmodels: {m: {api: chat, model: x, base_url: \"http://127.0.0.1:9\", api_key_file: "+filepath.Join(s.root, "key")+"}}\n"+
+		"agents:\n  stays: {llm: {model: m}, command: [./stays.sh], adapter: text, makes: [Draft], bids: {GoalDefined: exclusive}, workspace: {mode: none}, timeout: 10m}\n"+
 		"  ends: {command: [echo, done], adapter: text, makes: [Draft], bids: {GoalDefined: exclusive}, workspace: {mode: none}}\n")
 	s.write("stays.sh", "#!/bin/sh\nsetsid sleep 900 </dev/null >/dev/null 2>&1 &\necho $! > "+pids+"/$$.part\nmv "+pids+"/$$.part "+pids+"/$$.pid\nwait\n")
 	s.Must(os.Chmod(filepath.Join(s.root, "stays.sh"), 0o755)) //nolint:gosec // a program
@@ -89,6 +94,9 @@ func TestTryAfterAKilledOne(t *testing.T) {
 		t.Fatalf("%s: %v", out, err)
 	}
 	after := made()
+	if doors, _ := filepath.Glob(filepath.Join(tmp, "sett-door-*")); len(doors) != 0 {
+		t.Errorf("the doors of killed tries stay: %v", doors)
+	}
 	for dir := range ofKilled {
 		if after[dir] {
 			t.Errorf("the killed try's %s stays", dir)

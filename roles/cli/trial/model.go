@@ -176,8 +176,12 @@ func openDoor(t *Trial, stop context.CancelCauseFunc) (*door.Door, error) {
 		return nil, nil
 	}
 	dir := ""
-	if t.Walls != nil && t.Image == nil {
+	switch {
+	case t.Image != nil: // the container's own, which goes with it
+	case t.Walls != nil:
 		dir = t.Walls.Tmp // the tool may go there
+	default:
+		dir = t.place.top // the next trial removes it, where this one is killed
 	}
 	return door.Open(door.Options{
 		Dir: dir, Gateway: t.gate.url, Token: t.gate.token, NewID: t.NewID, Loopback: t.Image == nil && t.Agent.Network != config.NetworkNone, Log: slog.New(slog.DiscardHandler),
