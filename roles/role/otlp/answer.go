@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -33,7 +34,12 @@ type FaultError struct {
 	Says   string // the text of the answer; of a redirect the address
 }
 
-func (e *FaultError) Error() string { return answered(e.Status, e.Says) }
+func (e *FaultError) Error() string {
+	if e.Status/100 == 2 {
+		return fmt.Sprintf("send spans: the receiver answered with a page for people, as of a login or of another port: %q", e.Says)
+	}
+	return answered(e.Status, e.Says)
+}
 
 // OfHeaders says whether the receiver asks for other headers, such as a key.
 func (e *FaultError) OfHeaders() bool {
@@ -64,6 +70,9 @@ type Remark struct {
 func verdict(a *http.Response, said []byte) (Remark, error) {
 	switch a.StatusCode {
 	case http.StatusOK, http.StatusAccepted, http.StatusNoContent:
+		if isPage(a.Header, said) {
+			return Remark{}, &FaultError{a.StatusCode, shorten(said)}
+		}
 		return remark(said), nil
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return Remark{}, &LaterError{a.StatusCode, retryAfter(a.Header.Get("Retry-After"))}
@@ -75,6 +84,14 @@ func verdict(a *http.Response, said []byte) (Remark, error) {
 		return Remark{}, &FaultError{a.StatusCode, shorten([]byte(a.Header.Get("Location")))}
 	}
 	return Remark{}, &RefusedError{a.StatusCode, shorten(said)}
+}
+
+// isPage says whether a success is a page of HTML: a proxy's login, or the port of an interface for people. No receiver of
+// spans answers so; other bodies than the protocol's are common, and harmless.
+func isPage(header http.Header, said []byte) bool {
+	kind, _, _ := mime.ParseMediaType(header.Get("Content-Type"))
+	begin := bytes.ToLower(bytes.TrimSpace(said[:min(len(said), 1<<10)]))
+	return len(begin) > 0 && (kind == "text/html" || bytes.HasPrefix(begin, []byte("<!doctype html")) || bytes.HasPrefix(begin, []byte("<html")))
 }
 
 // remark reads the answer's body, which is JSON as the request is. A number of 64 bits is a text in

@@ -116,6 +116,29 @@ func TestSendFails(t *testing.T) {
 	}
 }
 
+// TestPage: a page for people is no receiver's answer. The spans wait until the address is right.
+func TestPage(t *testing.T) {
+	kind, said := "", ""
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", kind)
+		_, _ = io.WriteString(w, said)
+	}))
+	defer receiver.Close()
+	for _, c := range []struct {
+		kind, said string
+		page       bool
+	}{
+		{"text/html; charset=utf-8", "<h1>Log in</h1>", true}, {"text/plain", "\n<!DOCTYPE html><title>x", true}, {"", "<HTML>", true},
+		{"text/html", "", false}, {"application/json", "{}", false}, {"text/plain", "ok", false}, {"application/x-protobuf", "\x0a\x00", false},
+	} {
+		kind, said = c.kind, c.said
+		_, err := otlp.Receiver{URL: receiver.URL}.Send(t.Context(), nil)
+		if fault := otlp.Fault(err); (fault != nil) != c.page || otlp.Refused(err) || c.page && !strings.Contains(err.Error(), "a page for people") {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
 // TestRemark: of a success the answer says how many spans were not taken, and why.
 func TestRemark(t *testing.T) {
 	said := ""
