@@ -7,6 +7,7 @@
 package modelclient
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -200,15 +201,22 @@ func (c *Client) once(ctx context.Context, f format, body []byte) (Answer, error
 		}
 		return Answer{}, refused
 	}
-	if kind := w.Header.Get("Content-Type"); !strings.HasPrefix(kind, "text/event-stream") {
-		begin, _ := io.ReadAll(io.LimitReader(w.Body, mostMessage))
+	answer := bufio.NewReader(w.Body)
+	if kind := w.Header.Get("Content-Type"); !strings.HasPrefix(kind, "text/event-stream") && !isStream(answer) {
+		begin, _ := io.ReadAll(io.LimitReader(answer, mostMessage))
 		return Answer{}, noStream(kind, begin)
 	}
 	reading := f.answer()
-	if err := events(w.Body, time.Now, reading); err != nil {
+	if err := events(answer, time.Now, reading); err != nil {
 		return Answer{}, err
 	}
 	return reading.done()
+}
+
+// isStream says whether an answer of another type begins as a stream of events does.
+func isStream(body *bufio.Reader) bool {
+	begin, _ := body.Peek(len("event:"))
+	return bytes.HasPrefix(begin, []byte("data:")) || bytes.HasPrefix(begin, []byte("event:"))
 }
 
 // unanswered says that no answer came, without the words of Go that say no more.

@@ -335,3 +335,19 @@ func TestPauses(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestStreamOfAnotherType: some servers name no type of their stream, or another one. Its beginning tells.
+func TestStreamOfAnotherType(t *testing.T) {
+	t.Parallel()
+	for kind, text := range map[string]string{"text/plain": deltas("stop", `{"content":"all"}`), "application/octet-stream": "event: x\n" + deltas("stop", `{"content":"all"}`)} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", kind)
+			_, _ = io.WriteString(w, text)
+		}))
+		client := &modelclient.Client{API: model.Chat, Model: "m", Base: s.URL, HTTP: s.Client(), Header: http.Header{}}
+		if a, err := client.Ask(t.Context(), conversation()); err != nil || a.Text != "all" {
+			t.Errorf("%s: %+v %v", kind, a, err)
+		}
+		s.Close()
+	}
+}
