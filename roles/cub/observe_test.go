@@ -134,7 +134,7 @@ echo '` + good + `'`)})
 		}
 	}
 	failed := r.log.find(t, "tool failed", "claim", badClaim)[0]
-	if out := failed.text("stdout"); len(out) > 5000 || !strings.HasSuffix(out, "(10000 bytes)") || failed.text("stderr") != "oops\n" {
+	if out := failed.text("stdout"); len(out) > 5000 || !strings.Contains(out, " … (10000 bytes) … n") || failed.text("stderr") != "oops\n" {
 		t.Errorf("logged %d bytes of stdout, stderr %q", len(out), failed.text("stderr"))
 	}
 	created := r.log.find(t, "artefact created", "claim", goodClaim)[0]
