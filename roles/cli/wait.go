@@ -169,7 +169,7 @@ func (w *goalWaiter) follow(ctx context.Context) error {
 func (w *goalWaiter) look(ctx context.Context) error {
 	over, err := w.over(ctx)
 	if err != nil || !over {
-		return err
+		return orGone(ctx, w.app, w.b, w.in, w.goal, err)
 	}
 	if w.is, err = w.view(ctx); err == nil {
 		w.end, err = w.taken(ctx)
@@ -178,7 +178,7 @@ func (w *goalWaiter) look(ctx context.Context) error {
 	case errors.Is(err, errGoesOn):
 		return nil // somebody answered meanwhile
 	case err != nil:
-		return err
+		return orGone(ctx, w.app, w.b, w.in, w.goal, err)
 	}
 	return errOver
 }

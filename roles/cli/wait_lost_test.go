@@ -37,6 +37,13 @@ func TestWaitForLostGoal(t *testing.T) {
 		has(t, err.Error(), "goal "+words.Short(id)+" cannot be found any more")
 		has(t, hint(err), "--name stage goals")
 	}
+	for _, args := range [][]string{{"watch", "--workflow", goal, "--exit-when-done"}, {"wait", goal}} { // the first look finds none
+		_, _, err := s.run(args...)
+		if role.CodeOf(err) != role.NotFound {
+			t.Errorf("%q: %v", args, err)
+		}
+		has(t, err.Error(), "goal "+words.Short(goal)+" cannot be found any more")
+	}
 }
 
 // Who waits hears once that nothing goes on, because no orchestrator leads, and the command to

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,11 @@ var (
 // view's goal or of all, and returns the command's end; err is set when that cannot be
 // read.
 func (v *ledgerView) toEnd(ctx context.Context, from string) (end, err error) {
+	end, err = v.reachEnd(ctx, from)
+	return end, orGone(ctx, v.a, v.board, v.in, v.workflow, err)
+}
+
+func (v *ledgerView) reachEnd(ctx context.Context, from string) (end, err error) {
 	defer v.asks.end()
 	if err := v.ask(ctx); err != nil {
 		return nil, err
@@ -194,19 +200,32 @@ func (v *ledgerView) guard(ctx context.Context, lost context.CancelCauseFunc) {
 // gone returns an error when the view's goal or the ledger is no longer on the
 // blackboard. A blackboard that is away is waited for.
 func (v *ledgerView) gone(ctx context.Context) error {
+	return gone(ctx, v.a, v.board, v.in, v.workflow)
+}
+
+// orGone is an error of a look at a goal, or the reason why the goal is no longer there, which the guard of those that follow
+// it would have found a moment later.
+func orGone(ctx context.Context, a *app, b *instance.Board, in *instance.Instance, goal string, err error) error {
+	if goal == "" || !errors.Is(err, blackboard.ErrNotFound) {
+		return err
+	}
+	return cmp.Or(gone(ctx, a, b, in, goal), err)
+}
+
+func gone(ctx context.Context, a *app, b *instance.Board, in *instance.Instance, goal string) error {
 	code, what := role.Environment, "the ledger"
-	_, look := v.board.Look(ctx)
-	if v.workflow != "" {
-		if _, err := v.board.Records.Workflow(ctx, v.workflow); errors.Is(err, blackboard.ErrNotFound) {
-			code, what = role.NotFound, "goal "+words.Short(v.workflow)
+	_, look := b.Look(ctx)
+	if goal != "" {
+		if _, err := b.Records.Workflow(ctx, goal); errors.Is(err, blackboard.ErrNotFound) {
+			code, what = role.NotFound, "goal "+words.Short(goal)
 		}
 	}
-	why, hint := errGone, v.a.at.CommandLine(v.in, "goals")
+	why, hint := errGone, a.at.CommandLine(in, "goals")
 	var lost *role.Error
 	switch {
-	case v.in.External && instance.FateOf(v.in) == instance.Removed: // a purge took its keys from the server
-		return ledger.Gone(v.a.at, v.in, instance.Removed, v.workflow)
-	case errors.As(instance.LostLedger(v.a.at, v.in, look), &lost):
+	case in.External && instance.FateOf(in) == instance.Removed: // a purge took its keys from the server
+		return ledger.Gone(a.at, in, instance.Removed, goal)
+	case errors.As(instance.LostLedger(a.at, in, look), &lost):
 		why, hint = fmt.Errorf("%w: %w", errGone, lost.Err), lost.Hint
 	case code != role.NotFound:
 		return nil
