@@ -48,14 +48,14 @@ func (c Consent) Growth(l *Locator, r Request) ([]config.Right, error) {
 // Settle returns when the needed rights are agreed to and remembered. It asks for those
 // that grew, if no flag agrees. A tool cannot agree by a flag: that is a person's word.
 func (c Consent) Settle(l *Locator, r Request) error {
-	grown, err := c.Growth(l, r)
-	if err != nil {
+	if err := c.check(l, r); err != nil {
 		return err
 	}
 	agreed, err := AgreedFor(l, r.File)
 	if err != nil {
 		return err
 	}
+	grown := agreed.Growth(r.Needs)
 	above, inTool := role.InTool(l.Env)
 	switch {
 	case len(grown) == 0:
