@@ -23,21 +23,32 @@ type changedFile struct {
 
 // changedFiles are the changed files of a tree, without ignored ones.
 func changedFiles(ctx context.Context, t *Tree, c Changes) ([]changedFile, error) {
-	env, specs := c.beside(t.Dir())
-	out, err := t.git(ctx, env, append([]string{"ls-files", "-z", "--others", "--modified", "--exclude-standard"}, specs...)...)
+	out, err := listChanged(ctx, t, c, nil)
 	if err != nil {
 		return nil, err
 	}
 	var all []changedFile
 	names := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
 	for _, name := range names {
-		f := changedFile{name: name}
-		if info, err := os.Lstat(filepath.Join(t.Dir(), name)); err == nil && info.Mode().IsRegular() {
-			f.size = info.Size()
-		}
-		all = append(all, f)
+		all = append(all, changedFile{name, sizeIn(t, name)})
 	}
 	return all, track(t, names)
+}
+
+// listChanged are the names of the files that differ from an index, each with a zero behind it, without ignored ones. The
+// index is the trusted one, unless the environment names another.
+func listChanged(ctx context.Context, t *Tree, c Changes, env []string) (string, error) {
+	more, specs := c.beside(t.Dir())
+	return t.git(ctx, slices.Concat(env, more), append([]string{"ls-files", "-z", "--others", "--modified", "--exclude-standard"}, specs...)...)
+}
+
+// sizeIn is the size of a regular file of a tree in bytes, and 0 of anything else.
+func sizeIn(t *Tree, name string) int64 {
+	info, err := os.Lstat(filepath.Join(t.Dir(), filepath.FromSlash(name)))
+	if err != nil || !info.Mode().IsRegular() {
+		return 0
+	}
+	return info.Size()
 }
 
 // bounded refuses changes that are too large to be committed.

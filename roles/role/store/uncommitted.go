@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"sett/roles/role"
@@ -15,7 +14,6 @@ import (
 // paths, and files with a filter of git, of which the commit has another form. Nothing more works in the tree: it is
 // disarmed. Size is that of the files in bytes.
 func Uncommitted(ctx context.Context, t *Tree, commit string, own []string) (names []string, size int64, err error) {
-	c := Changes{Own: own}
 	if _, err := t.disarm(disarming{readable: true, own: own}); err != nil {
 		return nil, 0, err
 	}
@@ -36,25 +34,21 @@ func Uncommitted(ctx context.Context, t *Tree, commit string, own []string) (nam
 	if err != nil {
 		return nil, 0, err
 	}
-	more, specs := c.beside(t.Dir())
-	env = append(env, more...)
-	out, err := t.git(ctx, env, append([]string{"ls-files", "-z", "--others", "--modified", "--exclude-standard"}, specs...)...)
+	out, err := listChanged(ctx, t, Changes{Own: own}, env)
 	if err != nil || out == "" {
 		return nil, 0, err
 	}
-	filtered, err := t.store.run(ctx, command{args: []string{"check-attr", "-z", "--stdin", "filter"}, dir: t.Dir(), stdin: out, env: append([]string{"GIT_WORK_TREE=" + t.Dir()}, env...)})
+	ask := commandOn(t, env, "check-attr", "-z", "--stdin", "filter")
+	ask.stdin = out
+	filtered, err := t.store.run(ctx, ask)
 	if err != nil {
 		return nil, 0, err
 	}
 	attribute := strings.Split(filtered, "\x00") // a path, the name of the attribute, its value
 	for i := 0; i+2 < len(attribute); i += 3 {
-		name := attribute[i]
-		if value := attribute[i+2]; value != "unspecified" && value != "unset" || slices.Contains(names, name) {
-			continue
-		}
-		names = append(names, name)
-		if info, err := os.Lstat(filepath.Join(t.Dir(), filepath.FromSlash(name))); err == nil && info.Mode().IsRegular() {
-			size += info.Size()
+		if value := attribute[i+2]; value == "unspecified" || value == "unset" {
+			names = append(names, attribute[i])
+			size += sizeIn(t, attribute[i])
 		}
 	}
 	return names, size, nil
