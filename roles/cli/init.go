@@ -219,7 +219,7 @@ func (c *initCmd) propose(a *app, w initPlace, p *initPlan) error {
 	root := w.dir
 	checks := starter.Propose(root, func(program string) bool { _, err := exec.LookPath(program); return err == nil })
 	if !slices.ContainsFunc(checks, func(c starter.Check) bool { return c.Reason == "" }) {
-		a.Sayf("%s", noneFits(checks))
+		a.Sayf("%s", starter.Unfit(checks))
 		return nil
 	}
 	wanted := c.Yes
@@ -258,21 +258,6 @@ func (c *initCmd) propose(a *app, w initPlace, p *initPlan) error {
 		return c.refuse(a.ctx, w, slices.DeleteFunc(starter.Programs(p.files), func(f starter.File) bool { return f.Same(root) }))
 	}
 	return c.refuse(a.ctx, w, p.files)
-}
-
-// noneFits says why no check is proposed, where some would fit the repository.
-func noneFits(checks []starter.Check) string {
-	var reasons, lacking []string
-	for _, c := range checks {
-		reasons = append(reasons, c.Name+" ("+role.Clean(c.Reason)+")")
-		lacking = append(lacking, c.Needs)
-	}
-	if len(reasons) == 0 {
-		return ""
-	}
-	slices.Sort(lacking)
-	return fmt.Sprintf("sett: note: checks fit this repository, but sett init runs each once on this machine and cannot: %s; install %s and type sett init --force --yes to add them\n",
-		strings.Join(reasons, ", "), strings.Join(slices.Compact(lacking), ", "))
 }
 
 // tryChecks runs each check once on HEAD. One that cannot be run gets the reason.

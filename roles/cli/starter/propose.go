@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"sett/roles/role"
 	"sett/runtime/repofile"
 )
 
@@ -71,6 +72,21 @@ func Propose(root string, has func(program string) bool) []Check {
 		}
 	}
 	return all
+}
+
+// Unfit is a note of why none of these checks can be added, though they fit the repository; empty: there are none.
+func Unfit(checks []Check) string {
+	var reasons, lacking []string
+	for _, c := range checks {
+		reasons = append(reasons, c.Name+" ("+role.Clean(c.Reason)+")")
+		lacking = append(lacking, c.Needs)
+	}
+	if len(reasons) == 0 {
+		return ""
+	}
+	slices.Sort(lacking)
+	return fmt.Sprintf("sett: note: checks fit this repository, but sett init runs each once on this machine and cannot: %s; install %s and type sett init --force --yes to add them\n",
+		strings.Join(reasons, ", "), strings.Join(slices.Compact(lacking), ", "))
 }
 
 // Images of Python. The second has nothing but ruff.
